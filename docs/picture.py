@@ -65,7 +65,7 @@ def _half_trained(events: list[Event]) -> tuple[History, Live]:
         for point in result.curve[: len(result.curve) // 2 + 1]:
             told = {"phase": "search", "candidate_id": result.candidate_id, "seed": result.seed}
             live.progress(told | point.model_dump())
-    return History(events[: now + 1]), live.told
+    return History(events[: now + 1]), live.messages
 
 
 if __name__ == "__main__":

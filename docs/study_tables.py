@@ -23,9 +23,8 @@ from docs.study_runs import (
     was_accepted,
 )
 from rewardgen.core.formatting import number
-from rewardgen.core.improvement import improvement_probability, mean_probability
 from rewardgen.core.sequential import look
-from rewardgen.core.statistics import Interval
+from rewardgen.core.statistics import Interval, improvement_probability, mean_probability
 from rewardgen.llm.archive import read_archive
 from rewardgen.llm.budget import tokens_in
 from rewardgen.store.history import FinalRow

@@ -14,8 +14,7 @@ from rewardgen.core.formatting import shortened
 from rewardgen.core.statistics import noise, standard_errors
 from rewardgen.llm.prompts import analyzer_messages
 from rewardgen.llm.protocol import LLM, CallFailed
-from rewardgen.store.episode_rows import episode_rows
-from rewardgen.store.measurements import STARTS
+from rewardgen.store.measurements import STARTS, episode_rows
 from rewardgen.store.messages import LLMRequest
 from rewardgen.store.records import (
     Analysis,

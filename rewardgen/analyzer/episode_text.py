@@ -20,8 +20,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.store.episode_rows import Row, episode_rows
-from rewardgen.store.measurements import ComponentName, Count, EpisodeDigest
+from rewardgen.store.measurements import ComponentName, Count, EpisodeDigest, EpisodeRow, episode_rows
 from rewardgen.store.records import CandidateResult, KeptEpisode, SliceResult, TaskCard
 from rewardgen.tasks.measure import TASK_FILES
 
@@ -102,7 +101,7 @@ def stands_out(best: KeptEpisode | EpisodeDigest, typical: KeptEpisode | Episode
 
 
 def _read(
-    path: Path, rows: Sequence[Row], task: str, card: TaskCard, limits: Limits, scratch: Path
+    path: Path, rows: Sequence[EpisodeRow], task: str, card: TaskCard, limits: Limits, scratch: Path
 ) -> list[EpisodeReading]:
     units = {each.name: each.unit for each in card.variables}
     payload = {
@@ -159,7 +158,7 @@ def _heading(title: str, kept: KeptEpisode, card: TaskCard) -> str:
     return f"{title}: fitness {number(kept.fitness)}, {success}, {lasted}{ended}"
 
 
-def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[Row], card: TaskCard) -> str:
+def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[EpisodeRow], card: TaskCard) -> str:
     lines = [_heading(title, kept, card)]
     if reading.parts:
         lines.append(f"parts of the fitness: {_named(reading.parts)}")

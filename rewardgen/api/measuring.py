@@ -120,7 +120,7 @@ def evaluate(
     """Measure trained policies on fresh episodes, in processes that load no generated code.
 
     Args:
-        target: A run, for its chosen reward; `RUN:CANDIDATE`; a `Run` or a `Candidate`. Policies of the fresh seeds
+        target: A run, for its chosen reward; `RUN:CANDIDATE`; a `Run` or a `RunCandidate`. Policies of the fresh seeds
             are measured if there are any, else those of the search.
         episodes: Episodes per policy, at most 1000.
         seed: Seed of the episodes; 0 repeats those of the run.

@@ -18,7 +18,7 @@ from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_i
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
-from rewardgen.search.lifecycle import Outcome, Resume, resume
+from rewardgen.search.lifecycle import EndedRun, Resume, resume
 from rewardgen.store.history import History, Status, Summary, status_of
 from rewardgen.store.journal import Listener
 from rewardgen.store.measurements import STARTS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rewardgen.api.policy import TrainedPolicy
 
 
-class Candidate:
+class RunCandidate:
     """One reward of a run with its results; also the task's own rewards.
 
     The numbers are from the fresh seeds if the reward was trained on them, else from the search.
@@ -177,24 +177,24 @@ class Run:
         return self.history.summary
 
     @property
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[RunCandidate]:
         """All candidates of the search, in planning order."""
-        return [Candidate(self.folder, self.history, id) for id in self.history.ids()]
+        return [RunCandidate(self.folder, self.history, id) for id in self.history.ids()]
 
     @property
-    def best(self) -> Candidate | None:
+    def best(self) -> RunCandidate | None:
         """The chosen reward, or the leader of an unfinished search; None if no candidate could be trained."""
         if self.summary:
             return self[self.summary.chosen] if self.summary.chosen else None
         leader = self.history.best()
         return self[leader.candidate.id] if leader else None
 
-    def __getitem__(self, id: str) -> Candidate:
+    def __getitem__(self, id: str) -> RunCandidate:
         """Return a candidate by id, or one of the task's own rewards, `human` and `sparse`."""
         ids = [*self.history.ids(), *self.history.baselines]
         if id not in ids:
             raise UsageError(f"run {self.id} has no candidate `{id}`", did_you_mean(str(id), ids))
-        return Candidate(self.folder, self.history, id)
+        return RunCandidate(self.folder, self.history, id)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per candidate and per own reward of the task."""
@@ -271,7 +271,7 @@ def listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator[
         yield tracking
 
 
-def close(outcome: Outcome, progress: bool) -> Run:
+def close(outcome: EndedRun, progress: bool) -> Run:
     """Make the films and the report of a run that has just ended.
 
     Args:

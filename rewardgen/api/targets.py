@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rewardgen.api.runs import Candidate, Run
+from rewardgen.api.runs import Run, RunCandidate
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.provenance import usable_cores
 from rewardgen.sandbox.process import Limits
@@ -16,7 +16,7 @@ from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it registers the trainers)
 from rewardgen.view.reference import Reference, find_reference
 
-Named = str | Path | Run | Candidate
+Named = str | Path | Run | RunCandidate
 """`RUN`, `RUN:CANDIDATE`, or an object of this package."""
 
 
@@ -38,7 +38,7 @@ def require_whole(noun: str, value: object, least: int, most: int | None = None)
 
 def is_task(named: Named) -> bool:
     """Return True if the name is a task's, not a run's."""
-    if isinstance(named, Run | Candidate) or (Path(named) / EVENTS).is_file():
+    if isinstance(named, Run | RunCandidate) or (Path(named) / EVENTS).is_file():
         return False
     return names_task(str(named))
 
@@ -50,7 +50,7 @@ def referred(named: Named, runs_dir: Path) -> Reference:
         RunFolderError: No run or several runs match; or the run has not begun or cannot be read.
         UsageError: The run has no such candidate.
     """
-    if isinstance(named, Candidate):
+    if isinstance(named, RunCandidate):
         reference = Reference(named.folder, named.history, named.id)
     elif isinstance(named, Run):
         reference = Reference(named.folder, named.history)

@@ -138,7 +138,7 @@ def train(
     run that you did not start are not trusted; name another folder to continue there.
 
     Args:
-        target: A task, for its human reward; or a run, `RUN:CANDIDATE` or a `Candidate`, trained as in the run.
+        target: A task, for its human reward; or a run, `RUN:CANDIDATE` or a `RunCandidate`, trained as in the run.
         reward: Another reward: the path of a Python file, its text, a `Reward`, `human` or `sparse`.
         steps: Control steps per seed; default: those of the run or the task.
         seeds: Number of seeds.

@@ -20,7 +20,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
-from rewardgen.search.lifecycle import Outcome
+from rewardgen.search.lifecycle import EndedRun
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
@@ -154,7 +154,7 @@ def run(
     if not yes:
         _confirm_price(asked, runs_dir)
 
-    def search(memory: Memory) -> Outcome:
+    def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:
             return lifecycle.start(asked, runs_dir, listener, memory.confirm(yes))
 
@@ -235,7 +235,7 @@ def resume(
     require_trackers(track)
     was_finished = History.load(folder).summary is not None and not generations
 
-    def search(memory: Memory) -> Outcome:
+    def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:
             return lifecycle.resume(folder, listener, how._replace(agreed=unsigned))
 

@@ -16,7 +16,7 @@ from rewardgen.cli.output import Json, RunsDir, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.serve.server import Server
-from rewardgen.serve.site import Site
+from rewardgen.serve.site import RunSite
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, find_run
 from rewardgen.ui.console import messages, results
 
@@ -69,10 +69,10 @@ def _way_in(url: str) -> Iterator[Path]:
         yield page
 
 
-def _site(where: str | None, runs_dir: Path) -> Site:
+def _site(where: str | None, runs_dir: Path) -> RunSite:
     if where is None:
-        return Site(runs_dir)
+        return RunSite(runs_dir)
     if Path(where).is_dir() and not (Path(where) / EVENTS).is_file():
-        return Site(Path(where))
+        return RunSite(Path(where))
     folder = find_run(where, runs_dir)
-    return Site(folder.path.parent, folder)
+    return RunSite(folder.path.parent, folder)

@@ -17,10 +17,10 @@ from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, 
 from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
-from rewardgen.search.lifecycle import Confirm, Outcome
-from rewardgen.store.following import follow
+from rewardgen.search.lifecycle import Confirm, EndedRun
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
+from rewardgen.store.progress import follow
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.plain import Plain
@@ -79,7 +79,7 @@ class Memory:
         self._listener.event(event, history)
 
 
-def watch(work: Callable[[Memory], Outcome], runs_dir: Path, command: str = "") -> Outcome | None:
+def watch(work: Callable[[Memory], EndedRun], runs_dir: Path, command: str = "") -> EndedRun | None:
     """Show a run with a live screen or plain lines; return None if the user interrupted the run.
 
     Args:
@@ -109,7 +109,7 @@ def watch(work: Callable[[Memory], Outcome], runs_dir: Path, command: str = "") 
         raise
 
 
-def ended(outcome: Outcome | None, runs_dir: Path, json: bool) -> int:
+def ended(outcome: EndedRun | None, runs_dir: Path, json: bool) -> int:
     """Make films and report, print the result and the next commands, and return the exit code.
 
     Args:
@@ -149,7 +149,7 @@ def ended(outcome: Outcome | None, runs_dir: Path, json: bool) -> int:
     return outcome.exit_code
 
 
-def _data(outcome: Outcome, reward: Path | None, report: Path | None) -> dict[str, Any]:
+def _data(outcome: EndedRun, reward: Path | None, report: Path | None) -> dict[str, Any]:
     history = outcome.history
     records = {"goal_check": history.goal_check, "judgement": history.judgement, "summary": history.summary}
     return {
@@ -184,7 +184,7 @@ def runs_watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS
         messages().print("stopped watching; the run goes on", soft_wrap=True)
         return INTERRUPTED
     if history.summary is not None:
-        return ended(Outcome(folder, history), runs_dir, json)
+        return ended(EndedRun(folder, history), runs_dir, json)
     if history.status == "failed":
         raise RunFolderError(f"run {folder.id} failed: {history.error}", history.hint)
     messages().print(f"run {folder.id} was interrupted; no process works on it", soft_wrap=True)

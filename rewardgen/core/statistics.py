@@ -1,8 +1,8 @@
-"""Statistics over seeds: estimates with intervals that hold at 5 to 20 values, and differences that are not noise.
+"""Statistics over seeds: estimates with intervals for 2 to 20 values, and differences beyond noise.
 
-Interquartile mean: Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice" (NeurIPS
-2021). The human-normalised score is Eureka's (Ma et al., ICLR 2024, section 4.2). Which interval is used for what was
-chosen by its simulated coverage: docs/statistics.md.
+Interquartile mean and probability of improvement: Agarwal et al., "Deep reinforcement learning at the edge of the
+statistical precipice" (NeurIPS 2021). Human-normalised score: Eureka (Ma et al., ICLR 2024, section 4.2). Intervals are
+chosen by their simulated coverage: docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from rewardgen.core.schema import Frozen
 RESAMPLES = 4000
 
 _RESAMPLED = 5
-"""Values from which on an interval is made of resamples."""
+"""Number of values from which an interval is a bootstrap."""
 
 TAIL = 0.025
-"""Of a 95 % interval, on either side."""
+"""Probability beyond either end of a 95 % interval."""
 
 SAME_BASELINES = 1e-3
-"""Gap of the human and the sparse reward, relative to the larger; to divide by a smaller one gives empty numbers."""
+"""Smallest gap between the human and the sparse reward, relative to the larger, that can be a scale."""
 
 Standing = Literal["above", "on par", "below"]
 
@@ -38,7 +38,7 @@ class Interval(Frozen):
 
 
 def interquartile_mean(values: Sequence[float]) -> float:
-    """Mean of the middle half; with few values the outer ones count by the fraction that lies inside.
+    """Return the mean of the middle half; border values count by the fraction inside.
 
     Args:
         values: At least one number.
@@ -48,25 +48,23 @@ def interquartile_mean(values: Sequence[float]) -> float:
 
 
 def _middle_half(count: int) -> list[float]:
-    """The part of each of so many ordered values that lies in the middle half."""
+    """Return the fraction of each ordered value that lies in the middle half."""
     cut = count / 4
     return [max(0.0, min(i + 1, count - cut) - max(i, cut)) for i in range(count)]
 
 
 def bootstrap_interval(values: Sequence[float], seed: int = 0) -> Interval:
-    """Interquartile mean with its 95 % bootstrap interval, expanded for few values.
+    """Return the interquartile mean with its 95 % bootstrap interval, expanded for few values.
 
-    Percentiles of resamples are too narrow at 5 to 20 values. Here they lie as much further out as the quantile of
-    Student's t and the unbiased variance ask for (Hesterberg 2015, "What teachers should know about the bootstrap",
-    section 4.3.2). No resample of fewer values leaves their range, which is too narrow by itself: they have Student's
-    interval of their mean.
+    Percentiles of resamples are too narrow at 5 to 20 values, so they are moved out by the quantile of Student's t and
+    the unbiased variance (Hesterberg 2015, "What teachers should know about the bootstrap", section 4.3.2). Fewer
+    values get Student's interval of their mean: resamples never leave their range.
 
     Args:
-        values: One number per seed, at least one. With a single one the interval is that point.
+        values: One number per seed, at least one. The interval of a single value is that point.
         seed: Seed of the resampling.
     """
-    # Not at the top of the module, for the commands that only list or explain.
-    import numpy as np
+    import numpy as np  # slow to import: not for commands that only list or explain
 
     count = len(values)
     if 1 < count < _RESAMPLED:
@@ -80,10 +78,10 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> Interval:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Mean with Student's 95 % interval; of a single value, that point.
+    """Return the mean with Student's 95 % interval, which is a point for a single value.
 
     Args:
-        values: At least one, independent of each other, such as the episodes of one policy.
+        values: At least one; independent, such as the episodes of one policy.
     """
     if len(values) < 2:
         return Interval(value=values[0], low=values[0], high=values[0])
@@ -93,14 +91,14 @@ def mean_interval(values: Sequence[float]) -> Interval:
 
 
 def proportion_interval(values: Sequence[float], trials: int) -> Interval:
-    """Mean of a share over seeds, with its 95 % interval: Clopper and Pearson's, with the effective number of trials.
+    """Return the mean of a share over seeds with Clopper and Pearson's 95 % interval for the effective trials.
 
-    Episodes of one seed are alike, so that they count for less than as many independent ones; and seeds that happen to
-    agree count for no more than all their episodes, nor less than the seeds (Korn and Graubard 1998, "Confidence
-    intervals for proportions with small expected number of positive counts estimated from survey data").
+    Episodes of one seed are alike, so they count for less than independent ones: at least as many trials as seeds, at
+    most as many as episodes (Korn and Graubard 1998, "Confidence intervals for proportions with small expected number
+    of positive counts estimated from survey data").
 
     Args:
-        values: One share per seed, each from 0 to 1, at least one.
+        values: One share from 0 to 1 per seed, at least one.
         trials: Episodes of each seed.
     """
     count, mean = len(values), min(1.0, max(0.0, sum(values) / len(values)))
@@ -116,27 +114,28 @@ def proportion_interval(values: Sequence[float], trials: int) -> Interval:
 
 
 def difference_interval(a: Sequence[float], b: Sequence[float], tail: float = TAIL) -> Interval:
-    """Difference of the means of two independent groups, with Welch's interval.
+    """Return the difference of the means of two independent groups with Welch's interval.
 
-    Means, not interquartile means: at 20 seeds a true gain of one standard deviation is seen in 81 % of cases by means,
-    in 74 % by interquartile means, and a seed that fails counts.
+    At 20 seeds, means detect a gain of one standard deviation in 81 % of cases, interquartile means in 74 %; and failed
+    seeds count.
 
     Args:
-        a: One number per seed, two at least.
-        b: Of the other group.
+        a: One number per seed, at least two.
+        b: The other group.
         tail: Probability that the true difference lies beyond one end of the interval.
     """
-    (mean_a, of_a), (mean_b, of_b) = (_mean_and_variance(group) for group in (a, b))
-    value, variance = mean_a - mean_b, of_a / len(a) + of_b / len(b)
+    (mean_a, variance_a), (mean_b, variance_b) = (_mean_and_variance(group) for group in (a, b))
+    value, variance = mean_a - mean_b, variance_a / len(a) + variance_b / len(b)
     if variance == 0.0:
         return Interval(value=value, low=value, high=value)
-    freedom = variance**2 / ((of_a / len(a)) ** 2 / (len(a) - 1) + (of_b / len(b)) ** 2 / (len(b) - 1))
+    spread_a, spread_b = (variance_a / len(a)) ** 2 / (len(a) - 1), (variance_b / len(b)) ** 2 / (len(b) - 1)
+    freedom = variance**2 / (spread_a + spread_b)
     half = t_quantile(tail, freedom) * math.sqrt(variance)
     return Interval(value=value, low=value - half, high=value + half)
 
 
 def standing(a: Sequence[float], b: Sequence[float], tail: float = TAIL) -> Standing:
-    """Whether group `a` is above, below, or within noise of group `b`. One value alone is always within noise."""
+    """Compare group `a` with group `b`; a single value is always on par."""
     if min(len(a), len(b)) < 2:
         return "on par"
     difference = difference_interval(a, b, tail)
@@ -146,11 +145,11 @@ def standing(a: Sequence[float], b: Sequence[float], tail: float = TAIL) -> Stan
 
 
 class PooledErrors(NamedTuple):
-    """Standard errors of the means of some groups.
+    """Standard errors of the means of several groups.
 
     Attributes:
-        errors: One for each group; 0 where nothing is known.
-        freedom: Degrees of freedom of their common spread; 0 where nothing is known.
+        errors: One for each group; 0 if unknown.
+        freedom: Degrees of freedom of the common spread; 0 if unknown.
     """
 
     errors: list[float]
@@ -158,10 +157,10 @@ class PooledErrors(NamedTuple):
 
 
 def standard_errors(groups: Sequence[Sequence[float]]) -> PooledErrors:
-    """Standard error of the mean of each group, by the spread within all of them together.
+    """Return the standard error of each group's mean by the spread within all groups together.
 
-    Two or three seeds alone say next to nothing of their spread: those that happen to agree would look certain. Groups
-    that are all the same, as at the floor of a fitness, do not count: others would look surer for them.
+    Two or three seeds that happen to agree would look certain by themselves. Groups of equal values, as at the floor of
+    a fitness, are left out: they would make the others look too certain.
 
     Args:
         groups: The fitness of each candidate, by seed.
@@ -174,14 +173,14 @@ def standard_errors(groups: Sequence[Sequence[float]]) -> PooledErrors:
 
 
 def noise(*standard_errors: float, freedom: int | None) -> float:
-    """What a difference of means has to exceed to count, one way or the other.
+    """Return the smallest difference of means that counts: the 95 % quantile of Student's t.
 
-    A quantile of Student's t, at 5 % on the side in question: of two candidates that are the best of their generations
-    and equally good, one leads the other by more in 2 % of cases (docs/statistics.md).
+    Of two equally good candidates that are the best of their generations, one leads the other by more in 2 % of cases
+    (docs/statistics.md).
 
     Args:
-        standard_errors: Of the means.
-        freedom: Degrees of freedom that they rest on; None if they are known exactly. With 0, nothing counts.
+        standard_errors: Standard errors of the means.
+        freedom: Their degrees of freedom; None if they are exact. With 0, no difference counts.
     """
     if freedom == 0:
         return math.inf
@@ -190,36 +189,71 @@ def noise(*standard_errors: float, freedom: int | None) -> float:
 
 
 def later_mean(series: Sequence[float | None]) -> float | None:
-    """Mean over the later half of a training; None unless two evaluations have a value.
-
-    Args:
-        series: One value per evaluation, None where it is not defined.
-    """
-    known = [value for value in series[len(series) // 2 :] if value is not None]
-    return sum(known) / len(known) if len(known) >= 2 else None
+    """Return the mean over the later half of a training's evaluations; None unless two have a value."""
+    values = [value for value in series[len(series) // 2 :] if value is not None]
+    return sum(values) / len(values) if len(values) >= 2 else None
 
 
 def human_normalised(method: float, human: float, sparse: float) -> float | None:
-    """(M - S) / |H - S|: 0 is the sparse reward, 1 the human one. None if the two cannot be told apart."""
+    """Return (M - S) / |H - S|: 0 is the sparse reward, 1 the human one; None if the two are equal."""
     gap = abs(human - sparse)
     return (method - sparse) / gap if gap > SAME_BASELINES * max(abs(human), abs(sparse)) else None
 
 
-def t_quantile(tail: float, freedom: float) -> float:
-    """What Student's t exceeds with a probability below one half.
+def improvement_probability(a: Sequence[float], b: Sequence[float]) -> Interval:
+    """Return the probability that a value of `a` exceeds one of `b`, with its 95 % interval. A tie counts half.
+
+    The interval is Newcombe's pseudo-score (Statistics in Medicine 25, 2006, method 5) with Student's quantile.
+    Agarwal's bootstrap would be certain if three values all exceed three others, since they do in every resample.
 
     Args:
-        tail: The probability.
+        a: At least one number; minus infinity for a failure.
+        b: The other group, independent of `a`.
+    """
+    wins = sum((x > y) + 0.5 * (x == y) for x in a for y in b) / (len(a) * len(b))
+    return Interval(value=wins, low=_lower(wins, len(a), len(b)), high=1.0 - _lower(1.0 - wins, len(a), len(b)))
+
+
+def mean_probability(probabilities: Sequence[Interval]) -> Interval:
+    """Return the mean of at least one independent probability; bounds add in squares (MOVER)."""
+    count = len(probabilities)
+    mean = sum(one.value for one in probabilities) / count
+    below = math.hypot(*(one.value - one.low for one in probabilities)) / count
+    above = math.hypot(*(one.high - one.value for one in probabilities)) / count
+    return Interval(value=mean, low=mean - below, high=mean + above)
+
+
+def _lower(wins: float, m: int, n: int) -> float:
+    """Return the smallest probability that is consistent with a share of wins, by bisection."""
+    low, high, width = 0.0, wins, t_quantile(TAIL, m + n - 2) if m + n > 2 else math.inf
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if wins - middle > width * _win_error(middle, m, n) else (low, middle)
+    return low
+
+
+def _win_error(true: float, m: int, n: int) -> float:
+    """Standard error of the share of wins by Hanley and McNeil, at equal group sizes, for a true probability."""
+    pairs = (m + n) / 2 - 1
+    spread = 1 + pairs * ((1 - true) / (2 - true) + true / (1 + true))
+    return math.sqrt(true * (1 - true) * spread / (m * n))
+
+
+def t_quantile(tail: float, freedom: float) -> float:
+    """Return the value that Student's t exceeds with probability `tail`.
+
+    Args:
+        tail: Below one half.
         freedom: Degrees of freedom, at least 1.
     """
-    freedom = math.floor(10.0 * freedom) / 10.0  # on the safe side, and known from the last time
+    freedom = math.floor(10.0 * freedom) / 10.0  # rounded to the safe side, so that quantiles are cached
     share = _beta_quantile(2.0 * tail, freedom / 2.0, 0.5)
     return math.sqrt(freedom * (1.0 - share) / share)
 
 
 @cache
 def _beta_quantile(probability: float, a: float, b: float) -> float:
-    """Below what a beta-distributed number lies with a probability, by bisection."""
+    """Quantile of the beta distribution, by bisection."""
     low, high = 0.0, 1.0
     while high - low > 1e-15 * high:
         middle = (low + high) / 2.0

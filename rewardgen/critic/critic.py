@@ -23,12 +23,12 @@ from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from rewardgen.store.records import Candidate, CandidateRecord, Finding, RewardSpec, TaskCard, Verdict
 
-Reading = Coroutine[Any, Any, tuple[Finding, ...]]
+ModelReading = Coroutine[Any, Any, tuple[Finding, ...]]
 Findings = dict[str, tuple[Finding, ...]]
 """By candidate id."""
 
 
-def read_one_by_one(readings: Sequence[Reading]) -> list[tuple[Finding, ...]]:
+def read_one_by_one(readings: Sequence[ModelReading]) -> list[tuple[Finding, ...]]:
     """Run the calls of a language model one after the other, without a budget."""
     return [run_coroutine(reading) for reading in readings]
 
@@ -69,7 +69,7 @@ class Critic:
         ranks: bool = True,
         cancel: threading.Event | None = None,
         on_gate: OnGate = lambda candidate_id, gate: None,
-        read: Callable[[Sequence[Reading]], list[tuple[Finding, ...]]] = read_one_by_one,
+        read: Callable[[Sequence[ModelReading]], list[tuple[Finding, ...]]] = read_one_by_one,
     ) -> Review:
         """Put candidates through the gates.
 
@@ -140,10 +140,10 @@ class Critic:
         card: TaskCard,
         goal: str,
         on_gate: OnGate,
-        read: Callable[[Sequence[Reading]], list[tuple[Finding, ...]]],
+        read: Callable[[Sequence[ModelReading]], list[tuple[Finding, ...]]],
     ) -> None:
         """Add the language model's objections to candidates that nothing else rejects."""
-        readings: dict[str, Reading] = {}
+        readings: dict[str, ModelReading] = {}
         for candidate in candidates if self._reader else ():
             if self._reader and _passes(findings[candidate.id]):
                 on_gate(candidate.id, "model")

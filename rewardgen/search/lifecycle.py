@@ -47,7 +47,7 @@ SEEDS_PER_RUN = 10_000
 """Training seeds of each run seed: the first half for the search, the second for the finals."""
 
 
-class Outcome(NamedTuple):
+class EndedRun(NamedTuple):
     """A run that ended."""
 
     folder: RunFolder
@@ -63,7 +63,7 @@ def agreed(warning: str, remedy: str) -> None:
     """Accept without asking: the default `confirm`."""
 
 
-def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = agreed) -> Outcome:
+def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = agreed) -> EndedRun:
     """Start a run and finish it.
 
     Args:
@@ -135,7 +135,7 @@ def foreign_config(folder: RunFolder, how: Resume) -> RunConfig | None:
     return _changed(history, how.changes)
 
 
-def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Outcome:  # noqa: B008
+def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> EndedRun:  # noqa: B008
     """Resume a run. Nothing that was finished is done again.
 
     A finished run is only read, unless more generations are asked for: then the search goes on after the last one with
@@ -155,7 +155,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> Out
             raise RunFolderError(f"run {folder.id} has not begun", f"start it again and delete {folder.path}")
         if history.summary is not None and not how.generations:
             _refuse_options(folder, how)
-            return Outcome(folder, history)
+            return EndedRun(folder, history)
         asked = foreign_config(folder, how)
         if asked is not None and asked != how.agreed:
             message = f"run {folder.id} was not started here with this configuration"
@@ -349,7 +349,7 @@ def _layers(config: RunConfig) -> Iterator[Future[LayerReport]]:
         yield pool.submit(layers_in_force, scratch, measuring(config))
 
 
-def _work(folder: RunFolder, journal: Journal, roles: Roles) -> Outcome:
+def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
     history = journal.history
     config, card = history.config, history.card
     assert config is not None and card is not None
@@ -369,7 +369,7 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> Outcome:
     finally:
         ProgressFile(folder.progress).remove()
     discard(folder.scratch)
-    return Outcome(folder, history)
+    return EndedRun(folder, history)
 
 
 class _Reporter:

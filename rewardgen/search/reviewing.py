@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rewardgen.critic.critic import Reading
+from rewardgen.critic.critic import ModelReading
 from rewardgen.critic.llm_review import no_reading
 from rewardgen.search.context import Context
 from rewardgen.search.designing import repair
@@ -55,11 +55,11 @@ def _verdicts(run: Context, candidates: Sequence[Candidate], repairs: int) -> di
     }
 
 
-def _read(run: Context, readings: Sequence[Reading]) -> list[tuple[Finding, ...]]:
+def _read(run: Context, readings: Sequence[ModelReading]) -> list[tuple[Finding, ...]]:
     """Run a language model's readings concurrently, within the budget."""
     results: list[tuple[Finding, ...]] = [()] * len(readings)
 
-    async def read(place: int, reading: Reading) -> None:
+    async def read(place: int, reading: ModelReading) -> None:
         objections = await run.within_budget(reading, None)
         if objections is None:
             hint = "raise `--max-cost`, `--max-tokens` or `--max-minutes`"

@@ -15,13 +15,19 @@ from pydantic import Field
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, did_you_mean
-from rewardgen.core.improvement import improvement_probability, mean_probability
 from rewardgen.core.schema import Frozen, read_toml, validated
-from rewardgen.core.statistics import Interval, bootstrap_interval, human_normalised, interquartile_mean
+from rewardgen.core.statistics import (
+    Interval,
+    bootstrap_interval,
+    human_normalised,
+    improvement_probability,
+    interquartile_mean,
+    mean_probability,
+)
 from rewardgen.search.assembly import make_roles
 from rewardgen.search.finals import human_scale
 from rewardgen.search.inspect_rewards import read_reward
-from rewardgen.search.lifecycle import Confirm, Outcome, Resume, agreed, foreign_config, lasting, resume, start
+from rewardgen.search.lifecycle import Confirm, EndedRun, Resume, agreed, foreign_config, lasting, resume, start
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
 from rewardgen.store.records import BASELINES
@@ -161,7 +167,7 @@ class Runs:
         """True if the cell's run is finished."""
         return self._runs.get(_decisive(cell.config), (None, False))[1]
 
-    def work(self, cell: Cell, listener: Listener, confirm: Confirm = agreed) -> Outcome:
+    def work(self, cell: Cell, listener: Listener, confirm: Confirm = agreed) -> EndedRun:
         """Start or resume the cell's run and finish it.
 
         Raises:

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.film.film import films_of
-from rewardgen.serve.site import Site, fault_page, told
+from rewardgen.serve.site import RunSite, fault_page, told
 from rewardgen.store.run_folder import RunFolder
 
 _HOST = "127.0.0.1"
@@ -67,7 +67,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, site: Site, port: int = 0) -> None:
+    def __init__(self, site: RunSite, port: int = 0) -> None:
         super().__init__((_HOST, port), _Handler)
         self.site = site
         self.token = secrets.token_urlsafe(24)

@@ -18,8 +18,8 @@ from rewardgen.llm.mailbox import open_requests
 from rewardgen.report.compare_page import compare_html
 from rewardgen.report.page import report_html
 from rewardgen.report.rendering import render_page
-from rewardgen.store.following import Follower
 from rewardgen.store.history import History, status_of
+from rewardgen.store.progress import Follower
 from rewardgen.store.run_folder import RunFolder, list_runs
 from rewardgen.view.facts import RunFacts, notes, read_facts, run_facts
 from rewardgen.view.progress import Watcher
@@ -70,12 +70,12 @@ class ServedRun(Watcher):
             state, films = self._state(), films_of(self.folder)
             key = f"{state['version']} {[each.name for each in films]}"
             if self._page[0] != key or state["done"] is not None:
-                options = {"films": films, "live": self._live.told, "served": state["version"]}
+                options = {"films": films, "live": self._live.messages, "served": state["version"]}
                 self._page = (key, report_html(self.folder, self._follower.history, **options))
             return self._page[1]
 
 
-class Site:
+class RunSite:
     """All pages.
 
     Args:

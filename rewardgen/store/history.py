@@ -14,7 +14,7 @@ from rewardgen.core.statistics import Interval, Standing
 from rewardgen.store.events import FORMAT, Event, read_events
 from rewardgen.store.measurements import Count
 from rewardgen.store.messages import Usage
-from rewardgen.store.names import AbsolutePath, Baseline, CandidateId, Digest, FileName
+from rewardgen.store.names import AbsolutePath, BaselineId, CandidateId, Digest, FileName
 from rewardgen.store.origin import is_signed
 from rewardgen.store.ranking import Rank, Ranking
 from rewardgen.store.records import (
@@ -53,7 +53,7 @@ class Beginning(Frozen):
     config: Annotated[RunConfig, BeforeValidator(_without_retired)]
     card: TaskCard
     training: Training
-    baselines: dict[Baseline, str]
+    baselines: dict[BaselineId, str]
     """Source of the task's own rewards."""
     task_files: dict[AbsolutePath, Digest]
     """Path to digest of the files that the task is made of: `rewardgen.tasks.fingerprint`."""

@@ -1,43 +1,48 @@
-"""What evaluations read off a policy and its reward: learning curves, component statistics, single episodes.
+"""Measurements of a policy and its reward: learning curves, component statistics, single episodes.
 
-They come from processes that ran generated code, so their types say what can be true at all; what depends on the job is
-checked where they are received.
+Workers that ran generated code send them, so the types bound every value; what depends on the job is checked where a
+result is received.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, FiniteFloat
 
 from rewardgen.core.schema import Frozen
-from rewardgen.store.episode_rows import MOST_ROWS
 
 TIME_LIMIT = "time limit"
-"""How an episode ended that no termination condition ended."""
+"""Ending of an episode that no termination condition ended."""
+MOST_PARTS = 12
+"""Largest vector whose parts are shown one by one."""
+MOST_ROWS = 256
+"""Rows of an episode at most."""
+STARTS = 16
+"""Starts from which the clean evaluation measures each policy; the same for all policies with a seed."""
 
 Measure = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
-"""A number with room for sums of what a float32 holds; its square is still finite."""
+"""A number with room for sums of float32 values; its square is finite."""
 Count = Annotated[int, Field(ge=0, le=1 << 62)]
 Share = Annotated[float, Field(ge=-1e-6, le=1.0 + 1e-6, allow_inf_nan=False)]
-"""From 0 to 1; a sum of parts may be off by a rounding."""
+"""From 0 to 1, with room for rounding."""
 Correlation = Annotated[float, Field(ge=-1.0 - 1e-6, le=1.0 + 1e-6, allow_inf_nan=False)]
 NAME = "[A-Za-z_][A-Za-z0-9_]{0,47}"
 ComponentName = Annotated[str, Field(pattern=f"^{NAME}$")]
-Parts = Annotated[dict[ComponentName, Share], Field(max_length=6)]
-"""Mean of each part of a task's metric over episodes, as many as a metric may have."""
+FitnessParts = Annotated[dict[ComponentName, Share], Field(max_length=6)]
+"""Mean over episodes of each part of a task's metric."""
 Range = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 """5 %, 50 % and 95 % quantile over the steps of episodes."""
 Readings = Annotated[tuple[Measure, ...], Field(max_length=16)]
-
-
+"""Values of one component at the times of an `EpisodeDigest`."""
 AgentName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,48}$")]
 Credits = Annotated[dict[AgentName, dict[ComponentName, Measure]], Field(max_length=64)]
-"""What each component pays each agent of a game in an episode; empty where each acts by itself."""
+"""Pay of each component to each agent of a game in an episode; empty for a single agent."""
 
 
 class EvaluationPoint(Frozen):
-    """One evaluation phase of one slice: deterministic policy, envs of its own, means over episodes."""
+    """One evaluation phase of one slice with the deterministic policy on separate envs: means over episodes."""
 
     env_steps: Count
     fitness: Measure
@@ -48,14 +53,14 @@ class EvaluationPoint(Frozen):
     fitness_spread: Measure = 0.0
     """Standard error of the fitness over the episodes."""
     return_spread: Measure = 0.0
-    """The same of the return."""
+    """Standard error of the return over the episodes."""
     return_correlation: Correlation | None = None
-    """Pearson correlation of the return with the fitness over the episodes; None where either is constant."""
+    """Pearson correlation of the return with the fitness over the episodes; None if either is constant."""
     success_correlation: Correlation | None = None
-    """The same of the return with success (0 or 1)."""
+    """Pearson correlation of the return with success (0 or 1); None if either is constant."""
     clipped: Share = 0.0
-    """Part of the reward in training, by size, that the learner cut off since the evaluation before: what single steps
-    pay beyond ten standard deviations of the discounted return."""
+    """Part of the training reward since the last evaluation, by size, that the learner cut off: pay of single steps
+    beyond ten standard deviations of the discounted return."""
     endings: dict[str, Share] = Field(default={}, max_length=64)
     """Share of the episodes that ended by each cause; `time limit` for the rest. Empty in older runs."""
 
@@ -67,31 +72,31 @@ class ComponentPoint(Frozen):
     mean: Measure
     std: Measure
     share: Share
-    """Its part of the summed absolute components, 0 to 1."""
+    """Part of the summed absolute components."""
     activation: Share
-    """Share of the steps at which it is not (nearly) zero."""
+    """Share of the steps with a value that is not (nearly) zero."""
     fitness_correlation: Correlation | None = None
-    """Pearson correlation of its episode mean with the episode's fitness; None where either is constant."""
+    """Pearson correlation of the component's episode mean with the episode's fitness; None if either is constant."""
     saturation: Share = 0.0
-    """Share of the steps within a twentieth of its range of its largest value; 1 for a constant."""
+    """Share of the steps within a twentieth of the component's range of its largest value; 1 for a constant."""
 
 
 class TrainingCurves(Frozen):
-    """The course of a candidate's training: means over its seeds, at the evaluations that all of them reached."""
+    """A candidate's training: means over its seeds, at the evaluations that all of them reached."""
 
     seeds: int = 0
-    """How many have an evaluation in common with the others."""
+    """Number of seeds with a common evaluation."""
     curve: tuple[EvaluationPoint, ...] = ()
     components: dict[str, tuple[ComponentPoint, ...]] = {}
     """At least one point each, mean over the seeds that have the component."""
     terminations: dict[str, float] = {}
     """Share of the last evaluation's episodes that ended by each cause, largest first; `time limit` for the rest."""
     credits: Credits = {}
-    """Of the last evaluation."""
+    """Credits in the last evaluation."""
 
 
 class EarlyStop(Frozen):
-    """Why a slice was stopped before it had all its steps: its reward rose while its fitness fell."""
+    """A training that was stopped early: the reward rose while the fitness fell."""
 
     env_steps: Count
     of_env_steps: Count
@@ -111,38 +116,34 @@ class EarlyStop(Frozen):
 
 
 class PathEfficiency(Frozen):
-    """How a component is earned over the movement of the scalar variable whose change it follows most.
+    """Pay of a component compared with the path of the scalar variable whose change it follows most.
 
-    Means over the episodes of one evaluation. A component that pays for net progress keeps as small a part of what it
-    hands out as the variable keeps of its way; one that keeps all of it over a way back and forth is farmed.
+    Means over the episodes of one evaluation. Pay for net progress keeps the same part of its sum as the variable keeps
+    of its path. A component that keeps all its pay while the variable moves to and fro is farmed.
     """
 
     component: ComponentName
     variable: str
     follows: Share
-    """Pearson correlation over the steps, of the component with the variable's change or the change's size; 0 to 1."""
+    """Pearson correlation over the steps of the component with the variable's change, or with the change's size."""
     kept: Share
-    """Size of the component's sum over an episode, relative to its summed sizes; 0 to 1."""
+    """Size of the component's sum over an episode, relative to its summed sizes."""
     path: Measure
-    """Summed sizes of the variable's changes over an episode, in its unit."""
+    """Summed sizes of the variable's changes over an episode, in the variable's unit."""
     net: Measure
-    """Size of its change from the first step to the last, in its unit."""
+    """Size of the variable's change from the first step to the last, in its unit."""
 
 
 class IdleReading(Frozen):
-    """What the reward pays a policy whose action is always zero: means over episodes."""
+    """Pay of the reward for a policy whose action is always zero: means over episodes."""
 
     episode_return: Measure
     episode_steps: Measure
     fitness: Measure
 
 
-STARTS = 16
-"""Starts from which the clean evaluation measures each policy; the same for all policies with a seed."""
-
-
-class Outcome(Frozen):
-    """How one episode of the clean evaluation went."""
+class EpisodeOutcome(Frozen):
+    """Result of one episode of the clean evaluation."""
 
     fitness: Measure
     success: bool
@@ -152,28 +153,28 @@ class Outcome(Frozen):
 
 
 class Stay(Frozen):
-    """When a variable that is 0 or 1 was 1 in an episode; times since its start [s]."""
+    """Times at which a variable that is 0 or 1 was 1 in an episode, since its start [s]."""
 
     first: Measure
     visits: Count
-    """How often it became 1."""
+    """Number of changes to 1."""
     longest_s: Measure
     last_left: Measure | None = None
-    """None if it was 1 at the end."""
+    """None if the variable was 1 at the end."""
 
 
 class Swing(Frozen):
-    """A row of an episode that goes to and fro."""
+    """Range of an oscillating row of an episode."""
 
     low: Measure
     """In the variable's unit, like `high`."""
     high: Measure
     crossings: Count
-    """How often it passes the middle between the two."""
+    """Number of crossings of the middle between the two."""
 
 
 class EpisodeDigest(Frozen):
-    """One evaluation episode of a training in a few numbers, read when most changes."""
+    """One evaluation episode in a few numbers, read where most changes."""
 
     rank: Literal["best", "median", "worst"]
     fitness: Measure
@@ -184,11 +185,52 @@ class EpisodeDigest(Frozen):
     times_s: Readings
     """The first step, the last, and those between at which the variables depart most from straight lines."""
     variables: dict[str, Annotated[tuple[float, ...], Field(max_length=16)]] = Field(max_length=MOST_ROWS)
-    """Rows of `episode_rows`: scalar variables and parts of vectors at those times. They may be anything."""
+    """Rows of `episode_rows` at these times; any float."""
     components: dict[ComponentName, Readings]
-    parts: Parts = {}
-    """Parts of its fitness by name."""
+    parts: FitnessParts = {}
+    """Parts of the episode's fitness by name."""
     stays: dict[str, Stay] = Field(default={}, max_length=64)
-    """Of its variables that are 0 or 1 throughout, those that were ever 1."""
+    """Stays of the variables that are 0 or 1 throughout and were ever 1."""
     swings: dict[str, Swing] = Field(default={}, max_length=MOST_ROWS)
-    """Of the rows that say when most changes, those that go to and fro."""
+    """Swings of the oscillating rows among those that decide the times."""
+
+
+class EpisodeRow(NamedTuple):
+    """One row of a table of episodes.
+
+    Attributes:
+        title: `height`, `puck_position x` or `|contact_forces|`.
+        variable: Name of the variable.
+        part: Index of the variable's part; None for a scalar, and for the size of a vector.
+    """
+
+    title: str
+    variable: str
+    part: int | None = None
+
+
+def episode_rows(
+    variables: Mapping[str, Sequence[str]], most: int = MOST_ROWS, last: Collection[str] = ()
+) -> list[EpisodeRow]:
+    """Return the rows of a task's variables in order; vectors part by part, large ones by their size.
+
+    Args:
+        variables: Name of each variable to the names of its parts; none for a scalar.
+        most: Rows at most; the longest vectors are shown by their size until the rest fits.
+        last: Variables whose parts get room after those of all others.
+    """
+    room = most - len(variables)
+    split = set()
+    for name, parts in sorted(variables.items(), key=lambda item: (item[0] in last, len(item[1]))):
+        room -= max(0, len(parts) - 1)
+        if len(parts) <= MOST_PARTS and room >= 0:
+            split.add(name)
+    rows = []
+    for name, parts in variables.items():
+        if not parts:
+            rows.append(EpisodeRow(name, name))
+        elif name in split:
+            rows += [EpisodeRow(f"{name} {part}", name, index) for index, part in enumerate(parts)]
+        else:
+            rows.append(EpisodeRow(f"|{name}|", name))
+    return rows

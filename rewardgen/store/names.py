@@ -16,7 +16,7 @@ CandidateId = Annotated[str, Field(pattern=_CANDIDATE_ID)]
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$")]
 """Also of a folder, such as a run's own."""
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{0,64}$")]
-Baseline = Literal["human", "sparse"]
+BaselineId = Literal["human", "sparse"]
 """Ids of the task's own rewards, where a candidate's id could stand."""
 
 

@@ -1,68 +1,73 @@
-"""How far reviews and trainings are while they go on: kept in mind, and in a small file by which others can watch.
+"""Progress of reviews and trainings between events, and how another process follows a run.
 
-It decides nothing and is of no use later: what comes of it all is in the event log.
+Progress is for screens only: the event log holds every result. A run writes it to a small file beside the log.
 """
 
 from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.core.schema import Frozen
-from rewardgen.store.events import Event
-from rewardgen.store.history import Phase
+from rewardgen.store.events import Event, LogReader
+from rewardgen.store.history import History, Phase
+from rewardgen.store.journal import Listener
 from rewardgen.store.measurements import Count, Measure, Share
 from rewardgen.store.names import CandidateId
 from rewardgen.store.records import Gate, SliceSpec
+from rewardgen.store.run_folder import RunFolder
 
 Live = Mapping[tuple[str, str, int], Mapping[str, Any]]
-"""(phase, candidate id, seed) to the latest message of its training, with its `course`: (env_steps, fitness) of all its
-messages. With `review` for the phase and 0 for the seed, to the message of its review."""
+"""(phase, candidate id, seed) to the latest message of a training, with its `course`: (env_steps, fitness) of all its
+messages. A review has the phase `review` and the seed 0."""
 
 _MOST_BYTES = 1 << 18
-"""Of the file, some two thousand messages; one that is full is begun anew."""
+"""Size at which the file is emptied: some two thousand messages."""
 _MOST_POINTS = 64
-"""Of a course."""
-_AFRESH = ("run-resumed", "generation-started", "seeds-opened", "finals-started")
-"""Events with which other trainings begin."""
+"""Points of a course at most."""
+_RESTARTS = ("run-resumed", "generation-started", "seeds-opened", "finals-started")
+"""Events after which other trainings begin."""
+_POLL_S = 0.5
 
 
 class Progress(SliceSpec):
-    """What a training worker reports of a slice at an evaluation phase."""
+    """Report of a training worker on a slice at an evaluation phase."""
 
     env_steps: Count
     fitness: Measure
     success_rate: Share
 
 
-class _Training(Progress):
+class _TrainingMessage(Progress):
     phase: Phase
 
 
-class _Review(Frozen):
+class _ReviewMessage(Frozen):
     phase: Literal["review"]
     candidate_id: CandidateId
     gate: Gate
 
 
 class _Line(Frozen):
-    """A line of the file: one of these."""
+    """A line of the file: one of the two."""
 
-    training: _Training | None = None
-    review: _Review | None = None
+    training: _TrainingMessage | None = None
+    review: _ReviewMessage | None = None
 
 
 class LiveProgress:
-    """What was told of the reviews and trainings under way."""
+    """Latest messages of the reviews and trainings under way."""
 
     def __init__(self) -> None:
-        self.told: dict[tuple[str, str, int], Mapping[str, Any]] = {}
+        self.messages: dict[tuple[str, str, int], Mapping[str, Any]] = {}
         """See `Live`."""
 
     def progress(self, message: Mapping[str, Any]) -> None:
@@ -70,23 +75,23 @@ class LiveProgress:
         key = (message["phase"], message["candidate_id"], message.get("seed", 0))
         steps, fitness = message.get("env_steps"), message.get("fitness")
         if steps and fitness is not None and math.isfinite(fitness):
-            before = self.told.get(key, {}).get("course", ())
-            # A training that was begun anew reports its first steps again.
+            before = self.messages.get(key, {}).get("course", ())
+            # A training that was started again reports its first steps again.
             course = [point for point in before if point[0] < steps][1 - _MOST_POINTS :]
             message = {**message, "course": (*course, (steps, fitness))}
-        self.told[key] = message
+        self.messages[key] = message
 
     def event(self, event: Event) -> None:
-        """Forget what an event has made past."""
-        if event.kind in _AFRESH:
-            self.told.clear()
+        """Drop all messages when other trainings begin."""
+        if event.kind in _RESTARTS:
+            self.messages.clear()
 
 
 class ProgressFile:
-    """Tells other processes how far reviews and trainings are. A file that cannot be written is no fault of a run.
+    """Publishes progress for other processes. Failing to write it does not affect the run.
 
     Args:
-        path: The file. It is appended to, so that a reader finds whole lines, and never grows beyond a limit.
+        path: The file. Messages are appended as whole lines, up to a fixed size.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,10 +99,10 @@ class ProgressFile:
 
     def progress(self, message: Mapping[str, Any]) -> None:
         """Append a message; see `Listener.progress`."""
-        what = "review" if message["phase"] == "review" else "training"
+        kind = "review" if message["phase"] == "review" else "training"
         try:
-            data = _Line.model_validate({what: message}).model_dump_json(exclude_none=True).encode() + b"\n"
-        except (ValueError, UsageError):  # a trainer from elsewhere may tell what it likes
+            data = _Line.model_validate({kind: message}).model_dump_json(exclude_none=True).encode() + b"\n"
+        except (ValueError, UsageError):  # a trainer from outside may send anything
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         with suppress(OSError), open(os.open(self._path, flags, 0o644), "ab", buffering=0) as file:
@@ -106,18 +111,18 @@ class ProgressFile:
             file.write(data)
 
     def event(self, event: Event) -> None:
-        """Begin the file anew where other trainings begin."""
-        if event.kind in _AFRESH:
+        """Remove the file when other trainings begin."""
+        if event.kind in _RESTARTS:
             self.remove()
 
     def remove(self) -> None:
-        """Remove the file: nothing is under way any more."""
+        """Remove the file."""
         with suppress(OSError):
             self._path.unlink()
 
 
 class ProgressReader:
-    """Reads such a file as it grows; whoever wrote it, what is malformed in it is passed over.
+    """Reads a progress file as it grows; skips malformed lines.
 
     Args:
         path: The file; need not exist.
@@ -128,7 +133,7 @@ class ProgressReader:
         self._seen = b""
 
     def new(self) -> list[dict[str, Any]]:
-        """The messages that were not read before, oldest first; see `Listener.progress`."""
+        """Return the messages since the last call, oldest first; see `Listener.progress`."""
         try:
             content = read_plain(self._path, _MOST_BYTES)
         except OSError:
@@ -141,8 +146,79 @@ class ProgressReader:
 
 def _read(line: bytes) -> dict[str, Any] | None:
     try:
-        read = _Line.model_validate_json(line)
+        parsed = _Line.model_validate_json(line)
     except (ValueError, UsageError):
         return None
-    told = read.training or read.review
-    return told.model_dump() if told else None
+    message = parsed.training or parsed.review
+    return message.model_dump() if message else None
+
+
+class LateListener(Listener, Protocol):
+    """A listener that may join a run under way."""
+
+    def late(self, seconds: float) -> None:
+        """Handle the age of the last event [s]."""
+
+
+class Follower:
+    """Passes the contents of a run's files to a listener, as the run itself would.
+
+    Args:
+        folder: Folder of the run.
+        listener: Receives the last recorded event, then every new event and all progress.
+    """
+
+    def __init__(self, folder: RunFolder, listener: LateListener) -> None:
+        self.history = History()
+        self._folder = folder
+        self._listener = listener
+        self._log = LogReader(folder.events)
+        self._progress = ProgressReader(folder.progress)
+
+    @property
+    def position(self) -> int:
+        """Bytes of the log read so far."""
+        return self._log.position
+
+    def look(self) -> bool:
+        """Pass on what is new; True while the run continues.
+
+        Raises:
+            RunFolderError: The run is damaged, or of another version.
+        """
+        running = self._folder.is_locked()  # checked first, so that the last lines before the unlock are read
+        events, first = self._log.new(), not self.history.run_id
+        if first and events:
+            self.history.take(events[:-1], self._folder)
+            events = events[-1:]
+        for event in events:
+            self.history.take([event], self._folder)
+            self._listener.event(event, self.history)
+        if first and events and running:
+            self._listener.late(_age_s(events[-1]))
+        for message in self._progress.new():
+            self._listener.progress(message)
+        return running and self.history.summary is None
+
+
+def _age_s(event: Event) -> float:
+    """Time since an event was written [s]; 0 if the clocks disagree."""
+    with suppress(ValueError, TypeError, OverflowError):
+        return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(event.at)).total_seconds())
+    return 0.0
+
+
+def follow(folder: RunFolder, listener: LateListener) -> History:
+    """Follow a run until it ends or no process works on it.
+
+    Args:
+        folder: Folder of the run.
+        listener: Watches the run.
+
+    Raises:
+        RunFolderError: The run is damaged, or of another version.
+    """
+    follower = Follower(folder, listener)
+    while follower.look():
+        time.sleep(_POLL_S)
+    return follower.history

@@ -16,16 +16,16 @@ from rewardgen.store.measurements import (
     Credits,
     EarlyStop,
     EpisodeDigest,
+    EpisodeOutcome,
     EvaluationPoint,
+    FitnessParts,
     IdleReading,
-    Outcome,
-    Parts,
     PathEfficiency,
     Range,
     Share,
     TrainingCurves,
 )
-from rewardgen.store.names import Baseline, CandidateId, FileName
+from rewardgen.store.names import BaselineId, CandidateId, FileName
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
 """What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent."""
@@ -36,7 +36,7 @@ Gate = Literal["parse", "language", "signature", "static", "probe", "duplicate",
 """The critic's gates in order of cost: the text, the text's meaning, a run on recorded transitions, comparison with
 earlier candidates, the ranking of recorded episodes, and a language model's reading."""
 
-BASELINES: tuple[Baseline, ...] = get_args(Baseline)
+BASELINES: tuple[BaselineId, ...] = get_args(BaselineId)
 
 FailureKind = Literal["exception", "non-finite", "shape", "diverged", "timeout", "crash", "memory"]
 
@@ -262,9 +262,9 @@ class SliceResult(SliceSpec):
     final_fitness: float | None = None
     """From a clean process that never loaded generated code, on held-out evaluation seeds."""
     final_success_rate: float | None = None
-    final_parts: Parts = {}
+    final_parts: FitnessParts = {}
     """Parts of the fitness by name, measured with it; empty for a task whose metric names none."""
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[EpisodeOutcome, ...] = ()
     """Every episode of the clean process: those of the final policy in the order of their starts, which are the same
     for all candidates with this seed, then those of the policy an evaluation phase before, from the same starts."""
     ranges: dict[str, tuple[Range, ...]] = {}

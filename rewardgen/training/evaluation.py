@@ -19,7 +19,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.sim.vec_env import HIDDEN, VecEnv
-from rewardgen.store.measurements import Outcome, Range
+from rewardgen.store.measurements import EpisodeOutcome, Range
 from rewardgen.store.records import KeptEpisode, SliceSpec
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
@@ -151,7 +151,7 @@ def _mean(values: Tensor, spans: list[slice]) -> float:
     return sum(float(values[span].double().mean()) for span in spans) / len(spans)
 
 
-def _outcomes(evaluation: Evaluation, span: slice) -> tuple[Outcome, ...]:
+def _outcomes(evaluation: Evaluation, span: slice) -> tuple[EpisodeOutcome, ...]:
     columns = zip(
         evaluation.fitness[span].tolist(),
         evaluation.success[span].tolist(),
@@ -159,7 +159,9 @@ def _outcomes(evaluation: Evaluation, span: slice) -> tuple[Outcome, ...]:
         evaluation.recording.endings[span],
         strict=True,
     )
-    return tuple(Outcome(fitness=fitness, success=yes, steps=steps, ending=end) for fitness, yes, steps, end in columns)
+    return tuple(
+        EpisodeOutcome(fitness=fitness, success=yes, steps=steps, ending=end) for fitness, yes, steps, end in columns
+    )
 
 
 def _ranges(episode: Episode) -> dict[str, tuple[Range, ...]]:
@@ -178,7 +180,7 @@ def _range(values: Tensor) -> Range:
     return low, middle, high
 
 
-def _keep(episode: Episode, outcomes: Sequence[Outcome], path: Path) -> tuple[KeptEpisode, ...]:
+def _keep(episode: Episode, outcomes: Sequence[EpisodeOutcome], path: Path) -> tuple[KeptEpisode, ...]:
     chosen = choose_episodes(torch.tensor([outcome.fitness for outcome in outcomes], dtype=torch.float64), _KEPT)
     write_atomic(path, pack_episodes(episode, chosen))
     return tuple(KeptEpisode(**outcomes[index].model_dump()) for index in chosen)

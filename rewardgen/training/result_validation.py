@@ -15,8 +15,7 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
-from rewardgen.store.episode_rows import episode_rows
-from rewardgen.store.measurements import Outcome, Parts, Range, Share
+from rewardgen.store.measurements import EpisodeOutcome, FitnessParts, Range, Share, episode_rows
 from rewardgen.store.progress import Progress
 from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
@@ -36,8 +35,8 @@ class PolicyMeasurement(SliceSpec):
 
     fitness: FiniteFloat | None = None
     success_rate: Share | None = None
-    parts: Parts = {}
-    outcomes: tuple[Outcome, ...] = ()
+    parts: FitnessParts = {}
+    outcomes: tuple[EpisodeOutcome, ...] = ()
     ranges: dict[str, tuple[Range, ...]] = {}
     kept: tuple[KeptEpisode, ...] = ()
     problem: _ClaimedText = ""

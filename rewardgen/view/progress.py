@@ -193,7 +193,7 @@ class Watcher:
         yield
 
     def _view(self) -> View:
-        return view(self._history, self._live.told, time.monotonic() - self._at)
+        return view(self._history, self._live.messages, time.monotonic() - self._at)
 
     def _on_event(self, event: Event) -> None:
         """Called for each event."""

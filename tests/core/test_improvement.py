@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from rewardgen.core.improvement import improvement_probability, mean_probability
-from rewardgen.core.statistics import Interval
+from rewardgen.core.statistics import Interval, improvement_probability, mean_probability
 
 
 @pytest.mark.parametrize(

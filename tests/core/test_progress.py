@@ -40,7 +40,7 @@ def test_the_file_never_grows_beyond_its_limit(tmp_path):
             for message in reader.new():
                 live.progress(message)
     assert largest <= 1 << 18
-    (message,) = live.told.values()
+    (message,) = live.messages.values()
     assert message["env_steps"] == 3500 and len(message["course"]) == 64
 
 
@@ -49,14 +49,14 @@ def test_the_file_begins_anew_with_other_trainings_and_what_is_past_is_forgotten
     for each in (file, live):
         each.progress(told(1000))
         each.event(Event(kind="generation-started", at="", elapsed_s=0.0))
-    assert not live.told and not (tmp_path / "progress.jsonl").exists()
+    assert not live.messages and not (tmp_path / "progress.jsonl").exists()
 
 
 def test_a_training_that_is_begun_anew_has_the_course_of_its_new_beginning():
     live = LiveProgress()
     for steps in (1000, 2000, 3000, 1000, 2000):
         live.progress(told(steps))
-    assert [point[0] for point in live.told["search", "g00-k1", 0]["course"]] == [1000, 2000]
+    assert [point[0] for point in live.messages["search", "g00-k1", 0]["course"]] == [1000, 2000]
 
 
 @pytest.mark.parametrize("more", [{"fitness": float("nan")}, {"fitness": None}, {"lap": 3}, {"env_steps": "many"}])
@@ -66,7 +66,7 @@ def test_what_a_trainer_from_elsewhere_tells_of_itself_ends_nothing(tmp_path, mo
     assert ProgressReader(tmp_path / "progress.jsonl").new() == []
     if "env_steps" not in more:
         live.progress(told(1000, **more))
-        assert len(live.told["search", "g00-k1", 0].get("course", ())) == ("lap" in more)
+        assert len(live.messages["search", "g00-k1", 0].get("course", ())) == ("lap" in more)
 
 
 def test_a_file_that_cannot_be_written_ends_nothing(tmp_path):

@@ -1,6 +1,6 @@
 """Which rows a table of episodes has."""
 
-from rewardgen.store.episode_rows import episode_rows
+from rewardgen.store.measurements import episode_rows
 
 
 def test_short_vectors_are_told_part_by_part_and_long_ones_by_their_size():

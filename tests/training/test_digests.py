@@ -3,8 +3,7 @@ import statistics
 import pytest
 import torch
 
-from rewardgen.store.episode_rows import episode_rows
-from rewardgen.store.measurements import Stay, Swing
+from rewardgen.store.measurements import Stay, Swing, episode_rows
 from rewardgen.training.shared.digests import (
     SliceEvaluation,
     component_points,

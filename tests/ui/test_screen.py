@@ -150,7 +150,7 @@ def test_the_course_of_the_fitness_is_drawn_on_one_scale_and_ahead_of_it_are_dot
     for part in range(1, 5):
         live.progress(message("g00-k1", 37_500 * part, 250.0 * part) | {"success_rate": 0.0})
         live.progress(message("g00-k2", 37_500 * part, 1.0) | {"success_rate": 0.0})
-    lines = text_of(render(view(until("reviewed", 7), live.told), 0.0), 80).splitlines()
+    lines = text_of(render(view(until("reviewed", 7), live.messages), 0.0), 80).splitlines()
     rise, flat = (line.split()[-1] for line in lines if "training  25 %" in line)
     assert re.fullmatch("[▁-█]+█·+", rise) and re.fullmatch("▁+·+", flat) and len(rise) == len(flat) == 19
     assert rise.count("·") == flat.count("·") == pytest.approx(len(rise) / 2, abs=1)

@@ -16,8 +16,15 @@ from torch import Tensor
 from rewardgen.sim.episodes import ending_shares
 from rewardgen.sim.moments import choose_moments, crossings, row_values, spans
 from rewardgen.sim.vec_env import HIDDEN
-from rewardgen.store.episode_rows import Row
-from rewardgen.store.measurements import ComponentPoint, EpisodeDigest, EvaluationPoint, PathEfficiency, Stay, Swing
+from rewardgen.store.measurements import (
+    ComponentPoint,
+    EpisodeDigest,
+    EpisodeRow,
+    EvaluationPoint,
+    PathEfficiency,
+    Stay,
+    Swing,
+)
 from rewardgen.training.evaluation import Evaluation
 
 _NEARLY_ZERO = 0.01
@@ -45,7 +52,7 @@ class SliceEvaluation:
     success: Tensor
     endings: Sequence[str]
     parts: Mapping[str, Tensor]  # name of each part of the fitness to (E,)
-    rows: Sequence[Row]  # of a table of these episodes
+    rows: Sequence[EpisodeRow]  # of a table of these episodes
     leading: Collection[str]  # variables whose changes decide when an episode is read
     control_step_s: float
     agents: Sequence[str] = ()  # of a game, whose episodes follow each other
@@ -62,7 +69,7 @@ def of_slice(
     components: Mapping[str, Tensor],
     index: int,
     episodes: int,
-    rows: Sequence[Row],
+    rows: Sequence[EpisodeRow],
     leading: Collection[str],
     agents: Sequence[str],
 ) -> SliceEvaluation:

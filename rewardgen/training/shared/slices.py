@@ -16,13 +16,13 @@ from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.sim.moments import leading_variables
 from rewardgen.sim.vec_env import VecEnv
-from rewardgen.store.episode_rows import episode_rows
 from rewardgen.store.measurements import (
     ComponentPoint,
     EpisodeDigest,
     EvaluationPoint,
     IdleReading,
     PathEfficiency,
+    episode_rows,
 )
 from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec
 from rewardgen.tasks.fitness import measure_episodes
