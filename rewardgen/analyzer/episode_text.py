@@ -60,7 +60,7 @@ class EpisodeReading(Frozen):
 def episode_text(
     result: CandidateResult, task: str, card: TaskCard, policies: Path, limits: Limits, scratch: Path
 ) -> str:
-    """Describe the episodes of the best policy of a result, with the fitness of all.
+    """Describe the episodes of the typical policy of a result, with the fitness of all.
 
     Args:
         result: Of the chosen reward on the fresh seeds.
@@ -74,17 +74,17 @@ def episode_text(
         RunFolderError: The episodes are gone.
         WorkerError: They cannot be read.
     """
-    best = result.best
-    if best is None or not best.kept or best.episodes_file is None:
+    chosen = result.typical
+    if chosen is None or not chosen.kept or chosen.episodes_file is None:
         raise RunFolderError("no episodes of it were kept")
     rates = {each.name for each in card.variables if "/s" in each.unit}
     rows = episode_rows({each.name: each.parts for each in card.variables}, MOST_ROWS, last=rates)
-    readings = _read(policies / best.episodes_file, rows, task, card, limits, scratch)
-    if len(readings) != len(best.kept) or any(len(each.rows) != len(rows) for each in readings):
+    readings = _read(policies / chosen.episodes_file, rows, task, card, limits, scratch)
+    if len(readings) != len(chosen.kept) or any(len(each.rows) != len(rows) for each in readings):
         raise WorkerError("the digest worker told of other episodes or variables than it was asked for")
-    told = list(zip(best.kept, readings, strict=True))
+    told = list(zip(chosen.kept, readings, strict=True))
     luckiest, typical, worst = told[0], told[len(told) // 2], told[-1]
-    sections = [_overview(result, best), _episode("a typical episode, the median by fitness", *typical, rows, card)]
+    sections = [_overview(result, chosen), _episode("a typical episode, the median by fitness", *typical, rows, card)]
     if _apart(typical[0], worst[0]):
         sections.append(_episode("the worst episode by fitness", *worst, rows, card))
     elif len(told) > 1:
@@ -127,7 +127,7 @@ def _apart(typical: KeptEpisode, worst: KeptEpisode) -> bool:
     return not same or abs(typical.fitness - worst.fitness) > most
 
 
-def _overview(result: CandidateResult, best: SliceResult) -> str:
+def _overview(result: CandidateResult, chosen: SliceResult) -> str:
     by_seed = [each for each in result.slices if each.final_fitness is not None]
     fitness = ", ".join(number(each.final_fitness or 0.0) for each in by_seed)
     success = ", ".join(percent(each.final_success_rate) for each in by_seed)
@@ -143,8 +143,8 @@ def _overview(result: CandidateResult, best: SliceResult) -> str:
     if endings:
         ended = shares({name: count / endings.total() for name, count in endings.items()})
         lines.append(f"their best, median and worst episodes ended by: {ended}")
-    chosen = f"fitness {number(best.final_fitness or 0.0)}, success {percent(best.final_success_rate)}"
-    return "\n".join([*lines, f"below: the policy with the best fitness ({chosen})"])
+    measured = f"fitness {number(chosen.final_fitness or 0.0)}, success {percent(chosen.final_success_rate)}"
+    return "\n".join([*lines, f"below: the policy with the median fitness ({measured})"])
 
 
 def _named(parts: Mapping[str, float]) -> str:

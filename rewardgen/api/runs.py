@@ -86,14 +86,14 @@ class RunCandidate:
 
     @property
     def policy_path(self) -> Path | None:
-        """File of the best policy; None if the file does not exist."""
-        best = self.result.best if self.result else None
-        path = self.folder.policies / self.phase / str(best.policy) if best else None
+        """File of the policy with the median fitness; None if the file does not exist."""
+        typical = self.result.typical if self.result else None
+        path = self.folder.policies / self.phase / str(typical.policy) if typical else None
         return path if path and path.is_file() else None
 
     @cached_property
     def policy(self) -> TrainedPolicy | None:
-        """The best policy; None if its file does not exist."""
+        """The policy with the median fitness; None if its file does not exist."""
         from rewardgen.api.policy import TrainedPolicy  # it brings torch
 
         return TrainedPolicy(self.policy_path) if self.policy_path else None

@@ -80,11 +80,11 @@ class TrainedReward:
 
     @cached_property
     def policy(self) -> TrainedPolicy | None:
-        """The best policy; None if all seeds failed."""
+        """The policy with the median fitness; None if all seeds failed."""
         from rewardgen.api.policy import TrainedPolicy  # it brings torch
 
-        best = self.result.best
-        return TrainedPolicy(self.path / str(best.policy)) if best else None
+        typical = self.result.typical
+        return TrainedPolicy(self.path / str(typical.policy)) if typical else None
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per seed."""

@@ -135,8 +135,8 @@ def export(
 def _policy(folder: RunFolder, history: History, id: str) -> Path | None:
     for phase in ("final", "search"):
         result = history.result(phase, id)
-        if result and result.best:
-            path = folder.policies / phase / str(result.best.policy)
+        if result and result.typical:
+            path = folder.policies / phase / str(result.typical.policy)
             return path if path.is_file() and not path.is_symlink() else None
     return None
 

@@ -26,7 +26,7 @@ from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 _MOST_BYTES = 64 << 20
 """Largest file of the archive [bytes]."""
-_MOST_CHARACTERS = 1 << 20
+_MOST_CHARACTERS = 8 << 20
 """Length of a reply that is kept; a longer one is cut, as the archive could not be read again."""
 _ALWAYS_NAMED = ("label", "messages", "temperature", "max_tokens")
 """Fields that are part of a name also at their defaults; any other one only when it is set."""

@@ -158,7 +158,7 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     words, tone = answers[judgement.answer]
     about = judgement.why or judgement.problem
     if judgement.answer:
-        about = f"The model that read episodes of the best policy: {about}"
+        about = f"The model that read episodes of the policy with the median fitness: {about}"
     return [*facts, Fact("As asked", words, about=about, tone=tone)]
 
 

@@ -84,7 +84,7 @@ def write_candidate(folder: RunFolder, record: CandidateRecord) -> None:
 
 
 def write_best(folder: RunFolder, history: History) -> None:
-    """Write `best/`: the chosen reward, the policy of its best fresh seed, and a card with the results.
+    """Write `best/`: the chosen reward, its typical policy, and a card with the results.
 
     Raises:
         UsageError: The reward language refuses the reward.
@@ -95,9 +95,9 @@ def write_best(folder: RunFolder, history: History) -> None:
         return
     write_atomic(folder.best / "reward.py", reward_file(record.candidate.source))
     result = history.result("final", record.candidate.id)
-    if result and (best := result.best):
+    if result and (typical := result.typical):
         with suppress(OSError):  # a user may have removed the policies of a finished run
-            content = read_plain(folder.policies / "final" / str(best.policy), MOST_POLICY_BYTES)
+            content = read_plain(folder.policies / "final" / str(typical.policy), MOST_POLICY_BYTES)
             write_atomic(folder.best / "policy.npz", content)
     has_policy, loader = (folder.best / "policy.npz").exists(), policy_loader(history.training)
     if has_policy and loader:
@@ -110,7 +110,8 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
     card, candidate = history.card, record.candidate
     assert card is not None
     origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
-    policy = "`policy.npz` is the best policy of the fresh seeds." if has_policy else "The policies were removed."
+    typical = "`policy.npz` has the median fitness of the fresh seeds; the film and the verdict show it too."
+    policy = typical if has_policy else "The policies were removed."
     act = ["", "from policy import load  # needs numpy", "action = load().act(observation)  # in actuator units"]
     lines = [
         f"# A reward for {card.name}",

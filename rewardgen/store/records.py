@@ -287,10 +287,14 @@ class CandidateResult(Frozen):
         return next((each.failure for each in self.slices if each.failure), None)
 
     @property
-    def best(self) -> SliceResult | None:
-        """The slice with the best of the policies that were measured."""
-        measured = [each for each in self.slices if each.policy and each.final_fitness is not None]
-        return max(measured, key=lambda each: each.final_fitness or 0.0, default=None)
+    def typical(self) -> SliceResult | None:
+        """The slice whose policy has the median fitness of all that were measured; of an even number, the lower one.
+
+        This policy is shipped, filmed and judged.
+        """
+        measured = [result for result in self.slices if result.policy and result.final_fitness is not None]
+        measured.sort(key=lambda result: result.final_fitness or 0.0)
+        return measured[(len(measured) - 1) // 2] if measured else None
 
     @property
     def stops(self) -> tuple[EarlyStop, ...]:

@@ -102,5 +102,5 @@ def write_network(trainer, envs, path):
 
 def the_policy(folder, history):
     """The policy that is exported."""
-    best = history.result("final", CHOSEN).best
+    best = history.result("final", CHOSEN).typical
     return load_policy(folder.policies / "final" / best.policy)

@@ -25,11 +25,11 @@ def a_finished_run(tmp_path, generations=1):
     return folder, history
 
 
-def test_best_holds_the_chosen_reward_with_the_policy_of_its_best_seed(tmp_path):
+def test_best_holds_the_chosen_reward_with_its_policy_of_median_fitness(tmp_path):
     folder, history = a_finished_run(tmp_path)
     report.write_best(folder, history)
     assert history.designed["g00-k3", 0].source in (folder.best / "reward.py").read_text()
-    assert (folder.best / "policy.npz").read_text() == "g00-k3 5002"
+    assert (folder.best / "policy.npz").read_text() == "g00-k3 5001"
     assert "beats the sparse reward" not in (folder.best / "card.md").read_text()
     assert "g00-k3" in (folder.best / "card.md").read_text()
 
