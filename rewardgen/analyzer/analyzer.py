@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from rewardgen.analyzer.episode_text import stands_out
@@ -27,16 +28,16 @@ from rewardgen.store.records import (
 )
 
 MAX_TOKENS = 4096
-"""For a diagnosis of 120 words; models that think first need more."""
+"""Limit on a reply: a diagnosis takes 120 words, and reasoning models think first."""
 _PARAGRAPH = re.compile(r"^\W*(BEHAVIOU?R|CAUSE|KEEP|CHANGE|LESSON)\W*:", re.MULTILINE | re.IGNORECASE)
 MOST_CHARS = 4_000
-"""Length of the diagnosis that is kept and shown to designers."""
+"""Longest diagnosis [characters]; designers read it."""
 ALIKE = 0.05
-"""Relative difference of fitness below which two episodes are not worth showing both."""
+"""Relative difference of fitness below which one of two episodes is enough."""
 MOST_ROWS = 13
-"""Rows, variables or parts of vectors, that an episode is shown by."""
+"""Rows of a shown episode: variables, or parts of vectors."""
 OFTEN = 0.5
-"""Success rate from which on a failure says something of its start."""
+"""Success rate from which a failure may be due to its start."""
 
 
 class Analyzer:
@@ -68,8 +69,8 @@ class Analyzer:
         if result is None:
             return Analysis(candidate_id=record.candidate.id)
         curves = training_curves(result)
-        trained = [each for each in parents if each.fitness is not None]
-        others = [each for each in archive if each.candidate.id != record.candidate.id]
+        trained = [earlier for earlier in parents if earlier.fitness is not None]
+        others = [earlier for earlier in archive if earlier.candidate.id != record.candidate.id]
         parent = _compared(record, trained[0], [*trained[1:], *others]) if trained else None
         return Analysis(
             candidate_id=record.candidate.id,
@@ -87,7 +88,7 @@ class Analyzer:
 
         Raises:
             CredentialsError: The API key is missing or was refused, or the account is empty.
-            ModelError: There is no such model or address.
+            ModelError: The model or address is unknown.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         if self._llm is None or record.fitness is None:
@@ -100,31 +101,31 @@ class Analyzer:
         )
         try:
             text = (await self._llm.complete(request)).text.strip()
-            why = "" if _PARAGRAPH.search(text) else "the reply has none of the paragraphs that were asked for"
+            fault = "" if _PARAGRAPH.search(text) else "the reply has none of the paragraphs that were asked for"
         except CallFailed as error:
-            text, why = "", error.message
-        if why:  # what is no diagnosis would be quoted to every designer that comes
-            missing = flag("no-diagnosis", f"There is no written diagnosis: {why}.")
+            text, fault = "", error.message
+        if fault:  # later prompts would quote any other text as a diagnosis
+            missing = flag("no-diagnosis", f"There is no written diagnosis: {fault}.")
             return analysis.model_copy(update={"flags": (*analysis.flags, missing)})
         return analysis.model_copy(update={"diagnosis": shortened(text, MOST_CHARS)})
 
 
 def fitness_alone(record: CandidateRecord) -> CandidateRecord:
-    """Return a candidate with nothing of the analyzer's, for designers under `--ablate analyzer`."""
+    """Return a candidate without the analyzer's results, for designers under `--ablate analyzer`."""
     if record.result is None:
         return record
     kept = {"candidate_id", "seed", "failure", "env_steps", "wall_s", "final_fitness", "final_success_rate"}
-    slices = tuple(SliceResult.model_validate(each.model_dump(include=kept)) for each in record.result.slices)
+    slices = tuple(SliceResult.model_validate(run.model_dump(include=kept)) for run in record.result.slices)
     result = record.result.model_copy(update={"slices": slices})
     return record.model_copy(update={"result": result, "analysis": None})
 
 
 def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence[CandidateRecord]) -> ParentComparison:
     assert record.result is not None and parent.result is not None and parent.fitness is not None
-    by_id = {each.candidate.id: _by_seed(each) for each in (*others, parent, record) if each.fitness is not None}
+    by_id = {other.candidate.id: _by_seed(other) for other in (*others, parent, record) if other.fitness is not None}
     pooled = standard_errors([*by_id.values()])
     errors = dict(zip(by_id, pooled.errors, strict=True))
-    several = all(len(by_id.get(each.candidate.id, [])) > 1 for each in (record, parent))
+    several = all(len(by_id.get(compared.candidate.id, [])) > 1 for compared in (record, parent))
     limit = 0.0
     if several and pooled.freedom:
         limit = noise(errors[record.candidate.id], errors[parent.candidate.id], freedom=pooled.freedom)
@@ -138,26 +139,24 @@ def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence
 
 def _by_seed(record: CandidateRecord) -> list[float]:
     slices = record.result.slices if record.result else ()
-    return [each.final_fitness for each in slices if each.final_fitness is not None]
+    return [run.final_fitness for run in slices if run.final_fitness is not None]
 
 
 def _hard_starts(result: CandidateResult, others: Sequence[CandidateRecord]) -> tuple[tuple[int, int], ...]:
     """Return starts at which a candidate fails, and so do most of at least two others that often succeed."""
-    able = [each.result for each in others if each.result and (each.result.success_rate or 0.0) >= OFTEN]
+    able = [other.result for other in others if other.result and (other.result.success_rate or 0.0) >= OFTEN]
     if len(able) < 2 or (result.success_rate or 0.0) < OFTEN:
         return ()
-    failed = [_failed_starts(each) for each in able]
-    return tuple(
-        sorted(start for start in _failed_starts(result) if 2 * sum(start in each for each in failed) > len(failed))
-    )
+    failures = Counter(start for other in able for start in _failed_starts(other))
+    return tuple(sorted(start for start in _failed_starts(result) if 2 * failures[start] > len(able)))
 
 
 def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
     """Return seed and index of the starts at which a final policy fails."""
     return {
-        (each.seed, index)
-        for each in result.slices
-        for index, outcome in enumerate(each.outcomes[:STARTS])
+        (run.seed, index)
+        for run in result.slices
+        for index, outcome in enumerate(run.outcomes[:STARTS])
         if not outcome.success
     }
 
@@ -165,30 +164,31 @@ def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
 def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ...]:
     """Return two episodes: a success and a failure, else a typical and the worst one.
 
-    Where all fail and the best is much fitter than a typical one, those two.
+    If all fail, and the best is much fitter than a typical one: the best and the typical one.
     """
-    found = [(digest, each.seed) for each in result.slices for digest in each.episodes]
-    ranked = [
-        ShownEpisode.model_validate(digest.model_dump() | {"seed": seed})
-        for digest, seed in sorted(found, key=lambda each: -each[0].fitness)
+    episodes = [
+        ShownEpisode.model_validate(digest.model_dump() | {"seed": run.seed})
+        for run in result.slices
+        for digest in run.episodes
     ]
+    ranked = sorted(episodes, key=lambda episode: -episode.fitness)
     if not ranked:
         return ()
     best, typical, worst = ranked[0], ranked[(len(ranked) - 1) // 2], ranked[-1]
     named = {"best": best, "median": typical, "worst": worst}
     first = best if stands_out(best, typical) else typical
     second = worst if first.success or first is typical else typical
-    shown = [first] if second is worst and _alike(first, worst) else [first, second]
+    chosen = [first] if second is worst and _alike(first, worst) else [first, second]
     rows = _shown_rows(card)
     return tuple(
-        each.model_copy(
+        episode.model_copy(
             update={
-                "rank": next(rank for rank, one in named.items() if one is each),
-                "variables": {name: values for name, values in each.variables.items() if name in rows},
-                "swings": {name: swing for name, swing in each.swings.items() if name in rows},
+                "rank": next(rank for rank, ranked_episode in named.items() if ranked_episode is episode),
+                "variables": {name: values for name, values in episode.variables.items() if name in rows},
+                "swings": {name: swing for name, swing in episode.swings.items() if name in rows},
             }
         )
-        for each in shown
+        for episode in chosen
     )
 
 
@@ -199,10 +199,10 @@ def _alike(one: ShownEpisode, other: ShownEpisode) -> bool:
 
 
 def _shown_rows(card: TaskCard) -> set[str]:
-    """Return the shown rows of an episode, in the order of the task; vectors of rates come last."""
-    rates = {each.name for each in card.variables if "/s" in each.unit and each.shape}
-    shown: set[str] = set()
-    for variable in sorted(card.variables, key=lambda each: each.name in rates):
+    """Return the titles of the rows to show; vectors of rates come last."""
+    rates = {variable.name for variable in card.variables if "/s" in variable.unit and variable.shape}
+    titles: set[str] = set()
+    for variable in sorted(card.variables, key=lambda variable: variable.name in rates):
         rows = {row.title for row in episode_rows({variable.name: variable.parts})}
-        shown |= rows if len(shown | rows) <= MOST_ROWS else set()
-    return shown
+        titles |= rows if len(titles | rows) <= MOST_ROWS else set()
+    return titles

@@ -1,4 +1,4 @@
-"""The worker job that reads kept episodes: each variable when most changes, and where it was lowest and highest."""
+"""Worker job: read kept episodes, with each variable at the moments of most change and at its extremes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
 
     Args:
         payload: `task`, `file` of episodes, `control_step_s`, `episode_steps`, how many `moments` to read variables at,
-            and `rows`: each an input's name, the index of one of its parts (None for its norm if it has any), its unit.
+            and `rows`: name of an input, index of one of its parts (None for a scalar, or the norm of a vector), unit.
         report: Not used.
 
     Returns:
-        `episodes`: one `EpisodeReading` each, in the order of the file, with a row for each that was asked for.
+        `episodes`: an `EpisodeReading` per episode of the file, in order, with the requested rows.
     """
     kept = load_episodes(Path(payload["file"]))
     longest = max(kept.lengths)
-    # As they were recorded: after its end an episode repeats its last step.
+    # After its end an episode repeats its last step, as when it was recorded.
     values = {
-        name: torch.stack([_padded(each, longest) for each in value.split(kept.lengths)], 1)
+        name: torch.stack([_padded(steps, longest) for steps in value.split(kept.lengths)], 1)
         for name, value in kept.inputs.items()
         if not name.startswith("prev_")
     }
@@ -43,13 +43,13 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
     leading = leading_variables({name: unit for name, _, unit in payload["rows"]})
     span = spans(table.flatten(0, 1), [name for name, _, _ in payload["rows"]], leading)
     for index, length in enumerate(kept.lengths):
-        rows_of_episode = table[:length, index]
-        moments = choose_moments(rows_of_episode, span, payload["moments"])
+        rows = table[:length, index]
+        moments = choose_moments(rows, span, payload["moments"])
         action = values["action"][:length, index].flatten(1)
         readings.append(
             {
                 "times_s": [(step + 1) * step_s for step in moments],
-                "rows": [_row(row, moments, step_s) for row in rows_of_episode.T],
+                "rows": [_row(row, moments, step_s) for row in rows.T],
                 "parts": {name: float(value[index]) for name, value in parts.items()},
                 "action_size": float(action.abs().mean()),
                 "action_change": float(action.diff(dim=0).abs().mean()) if length > 1 else 0.0,
@@ -73,7 +73,7 @@ def _row(values: Tensor, moments: list[int], step_s: float) -> dict[str, Any]:
 
 
 def _parts(task: str, episode: Episode) -> dict[str, Tensor]:
-    """Return the named parts of the task's metric; none if it has no metric, or the metric fails here."""
+    """Return the named parts of the task's metric; none if the task has no metric, or the metric fails here."""
     try:
         measured = load_task(task).measured(episode)
     except TaskError:  # kept episodes hold only what rewards read

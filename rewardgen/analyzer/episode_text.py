@@ -1,21 +1,20 @@
-"""Describe the behaviour of a trained policy in numbers, for a reader without a film: a typical and the worst episode.
+"""Describe the behaviour of a trained policy in numbers, for a reader without a film.
 
-Where the best episode stands out it is told too: without it nobody could say how the policy succeeds at all.
-
-All of it comes from the clean evaluation, which loads no generated code.
+The text holds a typical and the worst episode, and the best one if it stands out. All numbers come from the clean
+evaluation, which loads no generated code.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from rewardgen.core.errors import RunFolderError, WorkerError
-from rewardgen.core.formatting import number, percent, shares
+from rewardgen.core.formatting import named, number, percent, shares
 from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import register
@@ -27,31 +26,31 @@ from rewardgen.tasks.measure import TASK_FILES
 DIGEST = register("digest", "rewardgen.analyzer.digest_job:digest_job", reads=("file",), inputs=TASK_FILES)
 
 MOMENTS = 7
-"""Times at which each variable is told, at most."""
+"""Most times at which the text has each variable's value."""
 MOST_ROWS = 24
-"""Rows of an episode, as in `episode_rows`."""
+"""Most rows of an episode; see `episode_rows`."""
 ALIKE = 0.05
-"""Difference of fitness, relative to the larger, below which the worst episode is not worth telling."""
+"""Difference of fitness, relative to the larger, below which the worst episode is like the typical one."""
 MUCH_FITTER = 0.5
-"""Share of its fitness by which the best of failed episodes exceeds a typical one where it stands out."""
+"""Lead of the best failed episode over a typical one, as a share of its fitness, from which it stands out."""
 
 
-class Reading(Frozen):
+class VariableReading(Frozen):
     """One variable, or a part of it, over an episode."""
 
     values: tuple[float, ...] = Field(min_length=1, max_length=MOMENTS)
     lowest: tuple[float, float]
-    """Value, and when [s]."""
+    """Value and time [s]."""
     highest: tuple[float, float]
     crossings: Count
-    """Crossings of the middle between the two."""
+    """Crossings of the middle between lowest and highest value."""
 
 
 class EpisodeReading(Frozen):
     """A worker's reading of an episode."""
 
     times_s: tuple[float, ...] = Field(min_length=1, max_length=MOMENTS)
-    rows: tuple[Reading, ...]
+    rows: tuple[VariableReading, ...]
     parts: dict[ComponentName, float] = Field(max_length=32)
     action_size: float
     action_change: float
@@ -63,31 +62,31 @@ def episode_text(
     """Describe the episodes of the typical policy of a result, with the fitness of all.
 
     Args:
-        result: Of the chosen reward on the fresh seeds.
+        result: The chosen reward on the fresh seeds.
         task: The task's reference.
-        card: What is known of it.
+        card: The task's card.
         policies: Folder with the kept episodes.
-        limits: Of the worker that reads them.
-        scratch: An own folder, deleted afterwards.
+        limits: Limits of the worker that reads the episodes.
+        scratch: The worker's folder, deleted afterwards.
 
     Raises:
         RunFolderError: The episodes are gone.
-        WorkerError: They cannot be read.
+        WorkerError: The episodes cannot be read.
     """
     chosen = result.typical
     if chosen is None or not chosen.kept or chosen.episodes_file is None:
-        raise RunFolderError("no episodes of it were kept")
-    rates = {each.name for each in card.variables if "/s" in each.unit}
-    rows = episode_rows({each.name: each.parts for each in card.variables}, MOST_ROWS, last=rates)
+        raise RunFolderError("no episodes of the typical policy were kept")
+    rates = {variable.name for variable in card.variables if "/s" in variable.unit}
+    rows = episode_rows({variable.name: variable.parts for variable in card.variables}, MOST_ROWS, last=rates)
     readings = _read(policies / chosen.episodes_file, rows, task, card, limits, scratch)
-    if len(readings) != len(chosen.kept) or any(len(each.rows) != len(rows) for each in readings):
-        raise WorkerError("the digest worker told of other episodes or variables than it was asked for")
-    told = list(zip(chosen.kept, readings, strict=True))
-    luckiest, typical, worst = told[0], told[len(told) // 2], told[-1]
+    if len(readings) != len(chosen.kept) or any(len(reading.rows) != len(rows) for reading in readings):
+        raise WorkerError("the digest worker answered with other episodes or variables than requested")
+    episodes = list(zip(chosen.kept, readings, strict=True))
+    luckiest, typical, worst = episodes[0], episodes[len(episodes) // 2], episodes[-1]
     sections = [_overview(result, chosen), _episode("a typical episode, the median by fitness", *typical, rows, card)]
     if _apart(typical[0], worst[0]):
         sections.append(_episode("the worst episode by fitness", *worst, rows, card))
-    elif len(told) > 1:
+    elif len(episodes) > 1:
         sections.append(_heading("the worst episode by fitness is like it", worst[0], card))
     if stands_out(luckiest[0], typical[0]):
         sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, rows, card))
@@ -95,7 +94,7 @@ def episode_text(
 
 
 def stands_out(best: KeptEpisode | EpisodeDigest, typical: KeptEpisode | EpisodeDigest) -> bool:
-    """Return True if the best episode succeeds, or is much fitter, where a typical one fails."""
+    """Return True if a typical episode fails, and the best one succeeds or is much fitter."""
     much = best.fitness - typical.fitness > MUCH_FITTER * abs(best.fitness)
     return not typical.success and (best.success or much)
 
@@ -103,7 +102,7 @@ def stands_out(best: KeptEpisode | EpisodeDigest, typical: KeptEpisode | Episode
 def _read(
     path: Path, rows: Sequence[EpisodeRow], task: str, card: TaskCard, limits: Limits, scratch: Path
 ) -> list[EpisodeReading]:
-    units = {each.name: each.unit for each in card.variables}
+    units = {variable.name: variable.unit for variable in card.variables}
     payload = {
         "task": task,
         "file": str(path.resolve()),
@@ -114,7 +113,7 @@ def _read(
     }
     try:
         answer: dict[str, Any] = run_worker(DIGEST, payload, limits=limits, scratch=scratch)
-        return [EpisodeReading.model_validate(each) for each in answer["episodes"]]
+        return [EpisodeReading.model_validate(episode) for episode in answer["episodes"]]
     except (ValidationError, LookupError, TypeError) as error:
         raise WorkerError("the digest worker answered out of contract") from error
     finally:
@@ -128,27 +127,22 @@ def _apart(typical: KeptEpisode, worst: KeptEpisode) -> bool:
 
 
 def _overview(result: CandidateResult, chosen: SliceResult) -> str:
-    by_seed = [each for each in result.slices if each.final_fitness is not None]
-    fitness = ", ".join(number(each.final_fitness or 0.0) for each in by_seed)
-    success = ", ".join(percent(each.final_success_rate) for each in by_seed)
-    kept = [each for slice_ in result.slices for each in slice_.kept]
-    endings = Counter(each.ending for each in kept if each.ending)
+    by_seed = [run for run in result.slices if run.final_fitness is not None]
+    fitness = ", ".join(number(run.final_fitness or 0.0) for run in by_seed)
+    success = ", ".join(percent(run.final_success_rate) for run in by_seed)
+    endings = Counter(kept.ending for run in result.slices for kept in run.kept if kept.ending)
     lines = [
         f"policies trained on the chosen reward, one per fresh seed: {len(by_seed)}",
         f"fitness of each: {fitness}",
         f"success rate of each: {success}",
     ]
     if result.parts:
-        lines.append(f"parts of the fitness, over all of them: {_named(result.parts)}")
+        lines.append(f"parts of the fitness, over all of them: {named(result.parts)}")
     if endings:
         ended = shares({name: count / endings.total() for name, count in endings.items()})
         lines.append(f"their best, median and worst episodes ended by: {ended}")
     measured = f"fitness {number(chosen.final_fitness or 0.0)}, success {percent(chosen.final_success_rate)}"
     return "\n".join([*lines, f"below: the policy with the median fitness ({measured})"])
-
-
-def _named(parts: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {number(value)}" for name, value in parts.items())
 
 
 def _heading(title: str, kept: KeptEpisode, card: TaskCard) -> str:
@@ -161,12 +155,12 @@ def _heading(title: str, kept: KeptEpisode, card: TaskCard) -> str:
 def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[EpisodeRow], card: TaskCard) -> str:
     lines = [_heading(title, kept, card)]
     if reading.parts:
-        lines.append(f"parts of the fitness: {_named(reading.parts)}")
+        lines.append(f"parts of the fitness: {named(reading.parts)}")
     lines.append(
         f"action: mean size {number(reading.action_size)}, mean change per step {number(reading.action_change)}"
     )
     cells = [["time [s]", *map(number, reading.times_s), "lowest", "at [s]", "highest", "at [s]", "crossings"]]
-    units = {each.name: each.unit for each in card.variables}
+    units = {variable.name: variable.unit for variable in card.variables}
     for row, read in zip(rows, reading.rows, strict=True):
         title = f"{row.title} [{units[row.variable]}]"
         cells.append([title, *map(number, (*read.values, *read.lowest, *read.highest)), str(read.crossings)])

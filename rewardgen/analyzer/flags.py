@@ -18,7 +18,7 @@ DETECTORS.add(Detector("short-episodes", "episodes of a few steps", short_episod
 
 from __future__ import annotations
 
-from rewardgen.analyzer.detectors import attractors, components, endings, learning_curves
+from rewardgen.analyzer.detectors import attractors, components, learning_curves
 from rewardgen.analyzer.training_evidence import TrainingEvidence
 from rewardgen.core.detectors import Detector, DetectorRegistry
 from rewardgen.store.records import Flag
@@ -41,8 +41,8 @@ DETECTORS.add(
     Detector("proxy-satisfied", "a component is at its best from the start, without success", attractors.hovering),
     Detector("alive-attractor", "doing nothing pays as well as the learned policy", attractors.doing_nothing_pays),
     Detector("oscillation-farming", "a component pays for moving back and forth", attractors.oscillation),
-    Detector("early-ending-pays", "an early end pays or stops a cost", endings.early_endings),
-    Detector("ends-early", "most episodes end early", endings.early_endings),
+    Detector("early-ending-pays", "an early end pays or stops a cost", attractors.early_endings),
+    Detector("ends-early", "most episodes end early", attractors.early_endings),
     Detector("bonus-never-fired", "a component is always 0", components.worst_fault),
     Detector("constant-component", "a component never varies", components.worst_fault),
     Detector("dead-component", "a component is 0 at the end", components.worst_fault),

@@ -14,16 +14,16 @@ from rewardgen.core.errors import BudgetExhausted, RewardgenError
 from rewardgen.core.formatting import shortened
 from rewardgen.core.schema import Frozen
 from rewardgen.core.text import visible
-from rewardgen.llm.json_reply import json_object
 from rewardgen.llm.prompts import goal_messages, verdict_messages
 from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.reward.extraction import json_object
 from rewardgen.store.messages import VERDICT, LLMRequest, Message
 from rewardgen.store.records import GoalCheck, Judgement, TaskCard
 
 MAX_TOKENS = 4096
-"""For two sentences; models that think first need more."""
+"""Limit on a reply: two sentences, and reasoning models think first."""
 MOST_CHARS = 400
-"""Length of a reason or a problem."""
+"""Longest reason or problem [characters]."""
 
 _NOTHING = ("none", "no", "nothing", "n/a", "-")
 
@@ -44,7 +44,7 @@ _Line = Annotated[str, AfterValidator(_line)]
 
 
 class _Answer(Frozen):
-    """The form of a reply; any other counts as no answer."""
+    """Form of a reply; a reply in any other form counts as none."""
 
     answer: Annotated[Literal["yes", "partly", "no"], BeforeValidator(_lowered)]
     why: Annotated[_Line, Field(min_length=1)]
@@ -62,7 +62,7 @@ async def check_goal(llm: LLM, card: TaskCard, goal: str) -> GoalCheck:
 
     Raises:
         CredentialsError: The API key is missing or was refused, or the account is empty.
-        ModelError: There is no such model or address.
+        ModelError: The model or address is unknown.
     """
     try:
         return await _ask(llm, "goal/check", goal_messages(card, goal), _GoalAnswer, GoalCheck)
@@ -73,12 +73,12 @@ async def check_goal(llm: LLM, card: TaskCard, goal: str) -> GoalCheck:
 async def judge_result(
     llm: LLM, card: TaskCard, goal: str, feedback: Sequence[str], episodes: Callable[[], str]
 ) -> Judgement:
-    """Ask if a policy does what was asked for. A failure here costs a run nothing.
+    """Ask if a policy reaches the goal. A failed call does not stop the run.
 
     Args:
         llm: The model.
         card: The task.
-        goal: The user's own words; without them, the task's description is what was asked for.
+        goal: The user's words; if empty, the goal is the task's description.
         feedback: The user's comments on earlier results, newest last.
         episodes: Makes the text of the policy's episodes.
     """

@@ -13,7 +13,7 @@ from rewardgen.store.measurements import TIME_LIMIT, ComponentPoint, TrainingCur
 from rewardgen.store.records import CandidateResult, PredictionOutcome, TaskCard
 
 MOST = 6
-"""Claims that are compared; a designer is asked for three at most."""
+"""Most claims that are compared; the prompt asks for three at most."""
 
 _WHOLE = r"(?P<whole>fitness|success[ _]rate|episode[ _]steps)"
 _PART = r"(?P<part>ending|share|mean|activation)\[(?P<of>[^\[\]\n]{1,100})\]"
@@ -29,7 +29,7 @@ class Claim(NamedTuple):
     """One inequality on a measured number.
 
     Attributes:
-        text: As it is shown, such as `share[speed] >= 0.3`.
+        text: The claim in plain form, such as `share[speed] >= 0.3`.
         quantity: `fitness`, `success rate`, `episode steps`, `ending`, `share`, `mean` or `activation`.
         of: The component or the termination cause; empty where the quantity has none.
         sign: One of >=, <=, > and <.
@@ -45,14 +45,14 @@ class Claim(NamedTuple):
 
 def claims(prediction: str) -> tuple[Claim, ...]:
     """Return the claims in a prediction, in order; other words are skipped."""
-    made = []
+    parsed = []
     for match in islice(_CLAIM.finditer(prediction), MOST):
         quantity = (match["whole"] or match["part"]).lower().replace("_", " ")
         of = (match["of"] or "").strip("`'\" ")
         bound = float(match["bound"]) / (100 if match["percent"] else 1)
         sign = {"≥": ">=", "≤": "<="}.get(match["sign"], match["sign"])
-        made.append(Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound))
-    return tuple(made)
+        parsed.append(Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound))
+    return tuple(parsed)
 
 
 def scored(
@@ -60,8 +60,8 @@ def scored(
 ) -> tuple[PredictionOutcome, ...]:
     """Return the outcome of each claim: `held` or `failed` with the measured number, or `not checkable`.
 
-    A claim such as `mean[bonus] >= 0` fails for a component that is dead at the end. Fitness and success rate are those
-    of the clean evaluation, all else is of the last evaluation in training.
+    A claim such as `mean[bonus] >= 0` fails for a component that is dead at the end. Fitness and success rate come from
+    the clean evaluation, all other numbers from the last evaluation in training.
     """
     outcomes = []
     for claim in claims(prediction):
@@ -79,7 +79,7 @@ def _claims_life(claim: Claim, components: Mapping[str, Sequence[ComponentPoint]
     if claim.sign not in (">", ">=") or claim.quantity == "ending" or claim.of not in components:
         return False
     last = components[claim.of][-1]
-    # That a cost is at least so much says how little it takes.
+    # A lower bound on a negative mean limits a cost, and a dead cost keeps it.
     return last.share < NEGLIGIBLE_SHARE and not (claim.quantity == "mean" and last.mean < 0)
 
 
@@ -93,7 +93,7 @@ def _measured(claim: Claim, result: CandidateResult, curves: TrainingCurves, car
         case "episode steps":
             return curves.curve[-1].episode_steps if curves.curve else None
         case "ending":
-            known = claim.of in (*card.termination_causes, TIME_LIMIT, *curves.terminations)
-            return curves.terminations.get(claim.of, 0.0) if known and curves.terminations else None
+            exists = claim.of in (*card.termination_causes, TIME_LIMIT, *curves.terminations)
+            return curves.terminations.get(claim.of, 0.0) if exists and curves.terminations else None
         case share_mean_or_activation:
             return getattr(points[-1], share_mean_or_activation) if points else None

@@ -1,4 +1,4 @@
-"""Evidence on a trained candidate, which detectors of the analyzer are given."""
+"""Evidence on a trained candidate: the argument of the analyzer's detectors."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rewardgen.store.measurements import IdleReading, TrainingCurves
 from rewardgen.store.records import CandidateResult, Flag, PolicyProbe, TaskCard
 
 WITHOUT_SUCCESS = 0.05
-"""Success rate below which a policy is said to be without success."""
+"""Success rate below which a policy counts as without success."""
 LEARNED = 0.8
-"""Success rate from which on the balance of components and what still varies between episodes are no faults."""
+"""Success rate from which the balance of components and differences between episodes are no faults."""
 TRIVIAL_MARGIN = 0.02
-"""Share of the trivial policy's fitness within which another is no better."""
+"""Share of the trivial policy's fitness by which a better policy must exceed it."""
 
 
 class TrainingEvidence(NamedTuple):
-    """A trained candidate, as detectors see it.
+    """A trained candidate.
 
     Attributes:
         result: Its training runs.
@@ -49,7 +49,7 @@ class TrainingEvidence(NamedTuple):
 
     @property
     def idle(self) -> IdleReading | None:
-        """Return and length of episodes in which nothing is done."""
+        """Return and length of episodes of the policy that does nothing."""
         return next((run.idle for run in self.result.slices if run.idle), None)
 
     @property
@@ -67,6 +67,6 @@ class TrainingEvidence(NamedTuple):
 
 
 def flag(detector: str, message: str, component: str | None = None, /, **numbers: float) -> Flag:
-    """A flag; of the numbers that it rests on only what is finite."""
+    """Make a flag; of its numbers, keep the finite ones."""
     finite = {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
     return Flag(detector=detector, message=message, component=component, evidence=finite)

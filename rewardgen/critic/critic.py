@@ -1,4 +1,4 @@
-"""The critic: gates in the order of their cost, so that no training is spent on a reward that cannot work."""
+"""The critic: gates in order of cost, which reject rewards that cannot work before training."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Findings = dict[str, tuple[Finding, ...]]
 
 
 def read_one_by_one(readings: Sequence[ModelReading]) -> list[tuple[Finding, ...]]:
-    """Run the calls of a language model one after the other, without a budget."""
+    """Run the reader's calls one after the other."""
     return [run_coroutine(reading) for reading in readings]
 
 
@@ -38,7 +38,7 @@ class Review(NamedTuple):
 
     Attributes:
         verdicts: By candidate id, in the order of the candidates.
-        not_available: Detectors that lacked data, with the reason.
+        not_available: Detectors without data, with the reason.
     """
 
     verdicts: dict[str, Verdict]
@@ -46,11 +46,11 @@ class Review(NamedTuple):
 
 
 class Critic:
-    """Reviews candidates. Runs no reward itself: a reviewer does, in worker processes.
+    """Review candidates. A reviewer runs their rewards, in worker processes.
 
     Args:
-        reviewer: Runs the rewards that have the right form; None to check the form alone.
-        reader: A language model that reads those that pass everything else.
+        reviewer: Runs rewards of valid form; None to check the form alone.
+        reader: A language model that reads the candidates that pass all other gates.
         compares: True to reject duplicates.
     """
 
@@ -76,10 +76,10 @@ class Critic:
         Args:
             candidates: With different ids.
             card: The task.
-            earlier: All other candidates so far. The episodes of those that were trained are ranked; those that passed
-                everything but a language model's veto are not trained again.
-            goal: The user's own words, for the reader.
-            ranks: True if rewards must rank the recorded episodes as fitness does.
+            earlier: All other candidates so far. New rewards must rank the episodes of trained ones, and repeat none
+                that passed.
+            goal: The user's words, for the reader.
+            ranks: True to require that rewards rank recorded episodes as fitness does.
             cancel: Ends the reviewer's work when set.
             on_gate: Called with each gate that a candidate reaches.
             read: Runs the reader's calls and returns their results in order.
@@ -114,7 +114,7 @@ class Critic:
         if self._compares:
             _reject_duplicates(sound, findings, batch, passed)
         self._read(sound, findings, card, goal, on_gate, read)
-        verdicts = {id: Verdict(candidate_id=id, findings=found) for id, found in findings.items()}
+        verdicts = {id: Verdict(candidate_id=id, findings=findings[id]) for id in findings}
         return Review(verdicts, not_available)
 
     def _leader_ranks_wrong(
@@ -154,7 +154,7 @@ class Critic:
 
 
 def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
-    """Return the rejections of a candidate that is no reward: no code, not in the language, or unknown inputs."""
+    """Return the rejections of a candidate by its text: no code, not in the language, or unknown inputs."""
     if candidate.failure:
         hint = "answer with one Python block that defines `compute_reward`"
         return (Finding(gate="parse", detector="no-code", severity="reject", message=candidate.failure, hint=hint),)
@@ -169,7 +169,7 @@ def _run_findings(review: RewardReview, files: Sequence[EpisodeFile]) -> tuple[F
     if not files or not _passes(review.findings):
         return review.findings
     episodes = [episode for file in files for episode in file.episodes]
-    # The worker ran the reward: it may return sums of any length.
+    # The worker ran the reward, so its sums may have any length.
     sums = review.returns or {}
     complete = {len(values) for values in sums.values()} == {len(episodes)}
     return (*review.findings, *(check_preference(sums, episodes) if complete else (not_ranked(),)))
@@ -178,7 +178,7 @@ def _run_findings(review: RewardReview, files: Sequence[EpisodeFile]) -> tuple[F
 def _reject_duplicates(
     candidates: Sequence[Candidate], findings: Findings, batch: BatchReview, passed: Sequence[CandidateRecord]
 ) -> None:
-    """Reject candidates that repeat an earlier one; of equal new ones the first that passes is trained."""
+    """Reject candidates that repeat an earlier one, or an accepted new one."""
     sound = [candidate for candidate in candidates if _passes(findings[candidate.id])]
     compared = bool(batch.reviews) and len(sound) + sum(map(was_compared, passed)) > 1
     accepted = list(passed)
@@ -191,7 +191,7 @@ def _reject_duplicates(
 
 
 def _ranked_files(earlier: Sequence[CandidateRecord]) -> list[EpisodeFile]:
-    """Return the files of recorded episodes to rank; none if the episodes are too few to judge by."""
+    """Return the files of recorded episodes to rank; empty if there are too few episodes."""
     files = kept_files(earlier)
     return files if ordered_pairs([episode for file in files for episode in file.episodes]) else []
 

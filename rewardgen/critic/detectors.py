@@ -1,6 +1,6 @@
-"""Registry of the critic's detectors, which see faults in a reward that runs.
+"""Registry of the critic's detectors: each finds one fault in a reward that runs.
 
-To add one, register a function that yields a `Finding` per fault of a `ProbedReward`:
+To add a detector, register a function that yields a `Finding` per fault of a `ProbedReward`:
 
 ```python
 from rewardgen.core.detectors import Detector
@@ -16,8 +16,8 @@ def too_calm(reward):
 DETECTORS.add(Detector("too-calm", "a component that hardly moves", too_calm, "give it more weight"))
 ```
 
-Detectors run in worker processes, which import the modules of those from outside this package by name. The package
-registers its own in `rewardgen.critic.probe.probe`.
+Detectors run in worker processes. These import the modules that registered detectors outside this package. The
+package's own detectors are registered in `rewardgen.critic.probe.probe`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def _broken(detector: Detector, message: str) -> Finding:
-    hint = "fix the detector: its fault is unknown in this reward"
+    hint = "fix the detector: this reward was not checked for its fault"
     return Finding(gate="probe", detector=detector.name, severity="warn", message=message, hint=hint)
 
 
@@ -40,7 +40,7 @@ DETECTORS: DetectorRegistry[Finding] = DetectorRegistry(Finding, _broken)
 
 
 def not_available(transitions: TransitionSet) -> tuple[str, ...]:
-    """Return the checks that these transitions lack data for: `pair-reversed (the task declares no pairs)`."""
+    """Return the checks without data, with the reason: `pair-reversed (the task declares no pairs)`."""
     missing = list(DETECTORS.missing(transitions))
     if not bool(transitions.of("perturbed").any()):
         missing.append("perturbed starts (states of its environment cannot be set)")

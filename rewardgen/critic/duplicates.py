@@ -1,6 +1,6 @@
-"""Duplicates: a reward that is an earlier one, as a program or in what it pays, is not trained again.
+"""Duplicates: a reward with the program or the pay of an earlier one is not trained again.
 
-How far two rewards are from each other in what they pay is the distance of `rewardgen.reward.distance`.
+`rewardgen.reward.distance` measures the distance of two rewards in pay.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from rewardgen.reward.identity import source_fingerprint
 from rewardgen.store.records import CandidateRecord, Finding
 
 SAME = 2e-5
-"""Rewards nearer to each other than this pay the same. Those that are equal but for scale, shift and potential shaping
-were measured up to 2e-6 apart, by the rounding of float32; those that differ in one constant, 9e-5 and more."""
+"""Distance below which rewards pay the same. Measured: up to 2e-6, by rounding of float32, for rewards equal but for
+scale, shift and potential shaping; 9e-5 and more for rewards that differ in one constant."""
 _NOT_COMPARED = "not-compared"
 
 
 def find_duplicate(
     source: str, distances: Mapping[str, float | None] | None, accepted: Sequence[CandidateRecord]
 ) -> Finding | None:
-    """A rejection of a candidate that is another one again, or a warning if what it pays could not be compared.
+    """Return the rejection of a duplicate, or a warning if its pay could not be compared.
 
     Args:
         source: The candidate's source.
-        distances: From it to others by their ids, those that are missing are unknown; None if it was left out.
-        accepted: The candidates that were, or will be, trained.
+        distances: Candidate id to the distance in pay, missing if unknown; None if the comparison failed.
+        accepted: Candidates that were, or will be, trained.
     """
     fingerprint = source_fingerprint(source)
     for record in accepted:
@@ -46,7 +46,7 @@ def find_duplicate(
     ]
     if not near:
         return None
-    # The nearest, whatever the order in which they were reviewed: a resumed run must find the same.
+    # The nearest, independent of the order of reviews: a resumed run must find the same.
     distance, id, record = min(near, key=lambda finding: finding[:2])
     fitness = "" if record.fitness is None else f" (fitness {record.fitness:.4g})"
     message = (
@@ -58,7 +58,7 @@ def find_duplicate(
 
 
 def was_compared(record: CandidateRecord) -> bool:
-    """Return True if a candidate could be compared; one that could not would spoil every later comparison too."""
+    """Return True if a candidate's pay could be compared; others would fail every later comparison."""
     return all(finding.detector != _NOT_COMPARED for finding in record.verdict.findings)
 
 

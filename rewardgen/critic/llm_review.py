@@ -1,4 +1,4 @@
-"""A language model's reading of a reward: a fixed checklist with evidence. It may veto, and it can never add points."""
+"""A language model's reading of a reward: a fixed checklist with evidence. It may veto, and never adds points."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from pydantic import AfterValidator, BeforeValidator, ValidationError
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.schema import Frozen
 from rewardgen.core.text import visible
-from rewardgen.llm.json_reply import json_object
 from rewardgen.llm.prompts import critic_messages
 from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.reward.extraction import json_object
 from rewardgen.store.messages import LLMRequest
 from rewardgen.store.records import Candidate, Finding, TaskCard
 
 MAX_TOKENS = 4096
-"""For a checklist; models that think first need more."""
+"""Limit on a reply: a checklist is short, and reasoning models think first."""
 
 MAY_VETO = ("task", "meaning", "leak")
-"""Items that no training can fix. The rest of the checklist only warns."""
+"""Items that no training can fix; all others only warn."""
 
 _READ_THE_REPLY = "read the reply in the candidate's folder; if it happens often, choose another `--critic-model`"
 _MOST_CHARS = 300
-"""Length of a reason: an error may hold a whole page of the provider."""
+"""Longest reason [characters]; a provider's error may be a whole page."""
 _MOST_EVIDENCE = 600
-"""Characters of an evidence or a fix; the rest is cut."""
+"""Longest evidence or fix [characters]."""
 _LONGEST_NAME = 48
 _MOST_ENTRIES = 32
-"""Entries that are read of a checklist of six items."""
+"""Most entries that are read; the checklist has six."""
 
 _Item = Literal["task", "meaning", "leak", "loophole", "balance", "gradient"]
 
 
 def _name_or_none(text: Any) -> Any:
-    """A name that no component has, as of several at once, is dropped: the objection counts without it."""
+    """Return None for text that cannot be a component's name; the objection counts without it."""
     return None if isinstance(text, str) and not (len(text) <= _LONGEST_NAME and text.isprintable()) else text
 
 
@@ -54,7 +54,7 @@ class _Check(Frozen):
 
 
 class Reader:
-    """Reads candidates that passed the gates before.
+    """Read candidates that passed all other gates.
 
     Args:
         llm: The model that reads.
@@ -66,17 +66,17 @@ class Reader:
     async def read(
         self, candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
     ) -> tuple[Finding, ...]:
-        """Return the model's objections, and a warning for a missing reading: a failed call must not pass for approval.
+        """Return the model's objections, or a warning for a failed call, which must not pass for approval.
 
         Args:
             candidate: The candidate.
             card: Its task.
-            goal: The user's own words for what the robot should do.
-            findings: What the other gates have noticed.
+            goal: The user's words for the behaviour.
+            findings: Findings of the other gates.
 
         Raises:
             CredentialsError: The API key is missing or was refused, or the account is empty.
-            ModelError: There is no such model or address.
+            ModelError: The model or address is unknown.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
         """
         request = LLMRequest(
@@ -93,7 +93,7 @@ class Reader:
 
 
 def parse_reading(text: str) -> tuple[Finding, ...]:
-    """Return the objections in a reply, and a warning for entries that cannot be read or do not count.
+    """Return the objections in a reply, and warnings for unreadable or unfounded entries.
 
     Args:
         text: The model's reply.
@@ -126,11 +126,11 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
 
 
 def no_reading(why: str, hint: str) -> Finding:
-    """Make the warning on a candidate that was not read, or only in part.
+    """Warn that a reading is missing or incomplete.
 
     Args:
-        why: What the model or its reply lacks.
-        hint: How to fix it.
+        why: The reason.
+        hint: The fix.
     """
     message = f"the model's reading is missing or incomplete: {' '.join(why.split())[:_MOST_CHARS]}"
     return Finding(gate="model", detector="no-reading", severity="warn", message=message, hint=hint)

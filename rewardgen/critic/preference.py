@@ -1,7 +1,7 @@
 """Trajectory preference: a reward must rank recorded episodes as the task's fitness does, or it is not trained.
 
-To reject a reward takes evidence: enough pairs whose better episode succeeds, ranked wrong, and policies that differ
-beyond noise. With less it is a warning: which of two failures is less bad says nothing of what leads to success.
+A rejection needs evidence: enough wrong pairs whose better episode succeeds, and policies that differ beyond noise.
+With less it is a warning: the order of two failures does not show the way to success.
 
 After CARD's trajectory preference evaluation (Sun et al. 2024, "A Large Language Model-Driven Reward Code Design
 Framework via Dynamic Feedback"), with pairs clearly apart in fitness where success is rare.
@@ -18,26 +18,26 @@ from typing import NamedTuple
 from rewardgen.store.records import CandidateRecord, Finding
 
 RIGHT_SHARE = 0.8
-"""Share of the pairs that must rank right."""
+"""Least share of pairs ranked right."""
 _CLEARLY = 0.3
 """Share of the range of fitness by which two episodes must differ to count."""
 _FEWEST_PAIRS = 10
 _VETO_PAIRS, _VETO_POLICIES = 20, 3
-"""Pairs of a success and a worse episode, and of policies that differ beyond noise: so many it takes to reject."""
+"""Fewest pairs of a success and a worse episode, and fewest pairs of policies apart beyond noise, for a rejection."""
 _NOISE = 2.0
 """Standard errors of a difference of means that may be noise."""
 _MOST_FILES = 16
 _SAME = 1e-6
-"""Returns that differ by less, relative to their size, rank neither way; such a pair is half right."""
+"""Relative difference of returns below which a pair is a tie, and half right."""
 
 
 class RecordedEpisode(NamedTuple):
-    """One recorded episode, as the orchestrator knows it.
+    """One recorded episode, measured without the reward.
 
     Attributes:
-        name: What to call it, such as `g00-k1 seed 0`.
-        fitness: The task's own number.
-        success: The task's own yes or no.
+        name: Policy, such as `g00-k1 seed 0`.
+        fitness: The task's fitness.
+        success: The task's success.
         steps: Control steps.
     """
 
@@ -51,8 +51,8 @@ class EpisodeFile(NamedTuple):
     """The kept episodes of one slice.
 
     Attributes:
-        name: Of the file that holds what rewards read.
-        episodes: In the file's order.
+        name: File of the reward inputs.
+        episodes: In the order of the file.
     """
 
     name: str
@@ -60,40 +60,40 @@ class EpisodeFile(NamedTuple):
 
 
 def kept_files(records: Sequence[CandidateRecord]) -> list[EpisodeFile]:
-    """Return the episodes to rank by: of at most `_MOST_FILES` slices, evenly spread over fitness.
+    """Return the episodes to rank, from at most `_MOST_FILES` slices, evenly spread over fitness.
 
     Args:
-        records: Candidates that were trained.
+        records: Trained candidates.
     """
-    slices = [each for record in records if record.result for each in record.result.slices if each.episodes_file]
-    ordered = sorted(slices, key=lambda each: each.final_fitness or 0.0)
+    slices = [run for record in records if record.result for run in record.result.slices if run.episodes_file]
+    ordered = sorted(slices, key=lambda run: run.final_fitness or 0.0)
     last = len(ordered) - 1
     count = min(len(ordered), _MOST_FILES)
     chosen = [ordered[round(number * last / max(count - 1, 1))] for number in range(count)]
     return [
         EpisodeFile(
-            each.episodes_file or "",
+            run.episodes_file or "",
             tuple(
-                RecordedEpisode(f"{each.candidate_id} seed {each.seed}", kept.fitness, kept.success, kept.steps)
-                for kept in each.kept
+                RecordedEpisode(f"{run.candidate_id} seed {run.seed}", kept.fitness, kept.success, kept.steps)
+                for kept in run.kept
             ),
         )
-        for each in chosen
+        for run in chosen
     ]
 
 
 def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:
-    """Pairs of episodes, better before worse, that any sound reward should rank like that.
+    """Return the pairs of episodes that a sound reward should rank as fitness does.
 
-    A success stands against a failure if its fitness is also higher. Other pairs count if they are clearly apart.
+    A success and a failure are a pair if the success has the higher fitness; others if their fitness is clearly apart.
 
     Args:
         episodes: All episodes.
 
     Returns:
-        Indices (better, worse); empty if there are too few to judge by.
+        Indices (better, worse); empty if there are too few pairs.
     """
-    values = [each.fitness for each in episodes]
+    values = [episode.fitness for episode in episodes]
     apart = _CLEARLY * (max(values) - min(values)) if values else 0.0
     pairs = []
     for first, second in combinations(range(len(episodes)), 2):
@@ -114,11 +114,10 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
         episodes: The episodes.
 
     Returns:
-        A rejection if its returns rank less than `RIGHT_SHARE` of the pairs right, and of those with a success too; a
-        warning if it is only failures that they rank wrong, or the episodes are too few, or of policies that are not
-        surely better or worse than each other. Rewards per step are told beside that, but decide nothing: where
-        episodes end early, a short one is often the better per step. On the hopper, Gymnasium's own reward ranks all
-        pairs right by its return, and 43 % per step.
+        A rejection if returns rank less than `RIGHT_SHARE` right, of all pairs and of those with a success; a warning
+        if only failures are ranked wrong, or pairs or clearly different policies are too few. The share by reward per
+        step is added as evidence and decides nothing: where episodes end early, a short one is often better per step.
+        On the hopper, Gymnasium's reward ranks all pairs right by return, and 43 % per step.
     """
     pairs = ordered_pairs(episodes)
     totals = [sum(values) for values in zip(*sums.values(), strict=True)]
@@ -131,7 +130,7 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
         f"{100 * RIGHT_SHARE:.0f} % are needed; the worst: {_described(better, episodes, sums)} is ranked below "
         f"{_described(worse, episodes, sums)}"
     )
-    per_step = [total / each.steps for total, each in zip(totals, episodes, strict=True)]
+    per_step = [total / episode.steps for total, episode in zip(totals, episodes, strict=True)]
     shares = {"right_in_total": share, "right_per_step": _right_share(per_step, pairs)}
     decisive = [pair for pair in pairs if episodes[pair[0]].success]
     against = _doubt(_right_share(totals, decisive), len(decisive), _differing(episodes))
@@ -150,7 +149,7 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
 
 
 def _doubt(share: float, pairs: int, policies: int) -> str:
-    """Return the reason against rejecting a reward by its share of right pairs with a success; empty if none."""
+    """Return the reason why the evidence is too weak for a rejection; empty if it is not."""
     if not pairs:
         return "none of the episodes succeeds"
     if share >= RIGHT_SHARE:
@@ -161,11 +160,11 @@ def _doubt(share: float, pairs: int, policies: int) -> str:
 
 
 def _differing(episodes: Sequence[RecordedEpisode]) -> int:
-    """Pairs of policies whose mean fitness differs by more than their episodes scatter."""
+    """Count the pairs of policies whose mean fitness differs beyond noise."""
     fitness: dict[str, list[float]] = {}
-    for each in episodes:
-        fitness.setdefault(each.name, []).append(each.fitness)
-    means = [(fmean(each), variance(each) / len(each)) for each in fitness.values() if len(each) > 1]
+    for episode in episodes:
+        fitness.setdefault(episode.name, []).append(episode.fitness)
+    means = [(fmean(values), variance(values) / len(values)) for values in fitness.values() if len(values) > 1]
     return sum(abs(one - other) > _NOISE * math.sqrt(a + b) for (one, a), (other, b) in combinations(means, 2))
 
 
@@ -178,13 +177,13 @@ def contradicted(finding: Finding) -> Finding:
 
 
 def not_ranked() -> Finding:
-    """Said of a reward for which no returns could be computed."""
+    """Warn that a reward's returns could not be computed."""
     return Finding(
         gate="preference",
         detector="not-ranked",
         severity="warn",
         message="its returns on recorded episodes could not be computed, so its ranking of them is unknown",
-        hint="if this is said of every candidate, a file of episodes in the run's `policies/search` is damaged",
+        hint="if every candidate has this warning, a file of episodes in the run's `policies/search` is damaged",
     )
 
 
@@ -197,7 +196,7 @@ def _right_share(values: Sequence[float], pairs: Sequence[tuple[int, int]]) -> f
 
 
 def _described(index: int, episodes: Sequence[RecordedEpisode], sums: Mapping[str, Sequence[float]]) -> str:
-    each = episodes[index]
+    episode = episodes[index]
     parts = ", ".join(f"{name} {values[index]:.4g}" for name, values in sums.items())
-    outcome = "success" if each.success else "no success"
-    return f"the episode of {each.name} (fitness {each.fitness:.3g}, {outcome}, {each.steps} steps; {parts})"
+    outcome = "success" if episode.success else "no success"
+    return f"the episode of {episode.name} (fitness {episode.fitness:.3g}, {outcome}, {episode.steps} steps; {parts})"

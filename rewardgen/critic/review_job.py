@@ -1,4 +1,4 @@
-"""Worker jobs that run rewards: probe them, sum them over recorded episodes, and compare what they pay."""
+"""Worker jobs that run rewards: probe them, sum them over recorded episodes, and compare their pay."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def review_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Review rewards that have the right form.
+    """Review rewards of valid form.
 
     Args:
-        payload: `transitions`, a file; `card`; `rewards`; `detectors`, modules that register more of them; and for the
-            gates `preference` and `duplicate`, `folder` and `files` of episodes, and `others`, rewards accepted before.
+        payload: `transitions`, a file; `card`; `rewards`; `detectors`, modules that register more detectors; for the
+            gate `preference`, `folder` and `files` of episodes; for `duplicate`, `others`, accepted rewards.
         report: Called with `{"gate", "candidate_id"}` when a gate begins.
 
     Returns:
-        `reviews`: id to its `findings`; `returns`, component to its sum over each episode; and `distances` by id to the
-        others and the rewards before it, None where unknown. The last two are None where the gate was not reached or
-        failed. `not_available`: detectors that lack data.
+        `reviews`: id to `findings`; `returns`, component to its sum over each episode; and `distances`, id of another
+        reward to a distance, None where unknown. `returns` and `distances` are None where the gate was not reached or
+        failed. `not_available`: detectors without data.
 
     Raises:
         UsageError: The transitions cannot be read.
@@ -68,8 +68,8 @@ def compare_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         report: Not used.
 
     Returns:
-        `distance`; `shares`: for each reward the components' shares of its variation; `same_name`: components of both
-        to their distance. Or `failed`: id of a reward to the reason why it cannot be computed.
+        `distance`; `shares`: per reward, the components' shares of its variation; `same_name`: common component to its
+        distance. Or `failed`: id of a reward to its error.
 
     Raises:
         UsageError: The transitions cannot be read.
@@ -183,7 +183,7 @@ class _Review:
 
     @cached_property
     def _forms(self) -> dict[str, _Form]:
-        """The other rewards in canonical form, and later those that were compared with them."""
+        """Canonical forms of the other rewards and of those compared so far."""
         forms = {other.spec.candidate_id: self._form(other) for other in self._others or ()}
         return {id: form for id, form in forms.items() if form is not None}
 
@@ -203,8 +203,9 @@ class _Review:
 
 
 def _distance(one: _Form, other: _Form) -> float | None:
-    """Return None if a component never pays anything, or if the two bend at different numbers: no recorded state need
-    lie between them.
+    """Return the distance; None if a component never pays, or the rewards bend at different numbers.
+
+    No recorded state need lie between two such numbers.
     """
     silent = one.reward.silent or other.reward.silent
     return None if silent or one.limits != other.limits else distance(one.reward.total, other.reward.total)

@@ -1,6 +1,6 @@
-"""Run rewards for a review in worker processes, and trust no more of the answers than their form.
+"""Review rewards in worker processes, and validate the answers.
 
-Loads nothing heavy: the worker runs the rewards, see `rewardgen.critic.review_job`.
+Imports nothing heavy: the worker runs the rewards, in `rewardgen.critic.review_job`.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ REVIEW = register("review", "rewardgen.critic.review_job:review_job", reads=("tr
 COMPARE = register("compare", "rewardgen.critic.review_job:compare_job", reads=("transitions",))
 
 OnGate = Callable[[str, Gate], None]
-"""Called with a candidate's id and the gate that its review has reached."""
+"""Called with a candidate's id and the gate that its review reaches."""
 
 _GATES: tuple[Gate, ...] = ("probe", "preference", "duplicate")
 _START_S, _REWARD_S = 30.0, 15.0
-"""Processor time to start a worker, and for each reward; a little more than any gate may take."""
+"""Processor time to start a worker, and per reward, a little more than a gate may take [s]."""
 _WALL = 4.0
-"""Wall-clock time per processor time: a busy machine is no fault of a reward."""
+"""Wall-clock time per processor time, for busy machines."""
 _MEMORY_BYTES = 2 << 30
-"""Recorded transitions take a few MiB; a reward that needs gigabytes for them cannot be trained with."""
+"""Memory of a worker; transitions take a few MiB, and a reward that needs gigabytes for them cannot train."""
 _MAX_FINDINGS, _NAME_CHARS = 100, 60
 
 _Form = TypeVar("_Form", bound=Frozen)
@@ -70,7 +70,7 @@ class RewardReview(Frozen):
     returns: Annotated[dict[_Component, list[FiniteFloat]] | None, WrapValidator(_or_none)] = None
     """Sum of each component over each recorded episode; None if not reached or failed."""
     distances: Annotated[dict[str, _Share | None] | None, WrapValidator(_or_none)] = None
-    """Distance to other rewards by id, None where unknown; None if the reward could not be compared at all."""
+    """Id of another reward to a distance, None where unknown; None if the reward could not be compared."""
 
 
 class BatchReview(Frozen):
@@ -78,7 +78,7 @@ class BatchReview(Frozen):
 
     reviews: dict[str, RewardReview]
     not_available: tuple[_Line, ...] = ()
-    """Detectors that lacked data, with the reason."""
+    """Detectors without data, with the reason."""
 
 
 class Comparison(Frozen):
@@ -86,20 +86,20 @@ class Comparison(Frozen):
 
     distance: _Share | None
     shares: tuple[dict[_Name, _Share], dict[_Name, _Share]]
-    """For each reward, the components' shares of its variation."""
+    """Per reward, the components' shares of its variation."""
     same_name: dict[_Name, _Share | None]
-    """Distance between components of one name; None if one of the two does not vary."""
+    """Common component to its distance; None if it is constant in one reward."""
 
 
 class ReviewRequest(NamedTuple):
-    """Rewards to review, all of the right form.
+    """Rewards to review, of valid form.
 
     Attributes:
         rewards: With different candidate ids.
         card: The task.
-        files: Names of the files of episodes to sum the components over.
-        others: Rewards to compare them with, beside each other; None to compare nothing.
-        cancel: Ends all work promptly when set.
+        files: Files of episodes over which components are summed.
+        others: Further rewards to compare with; None to compare nothing.
+        cancel: Ends all work when set.
         on_gate: Called in the caller's thread.
     """
 
@@ -112,20 +112,20 @@ class ReviewRequest(NamedTuple):
 
 
 class Reviewer(Protocol):
-    """Runs rewards where they can do no harm."""
+    """Run rewards safely."""
 
     def review(self, request: ReviewRequest) -> BatchReview:
-        """Probe all rewards, sum them over episodes and compare them, as requested."""
+        """Probe the rewards, sum them over episodes and compare them."""
         ...
 
 
 class SandboxedReviewer:
-    """Runs the jobs `review` and `compare` on a set of recorded transitions.
+    """Run the jobs `review` and `compare` on recorded transitions.
 
     Args:
-        transitions: Their file.
-        limits: Upper limits of a worker; time and memory are tightened to the needs of a review.
-        scratch: The workers' folder.
+        transitions: File of the transitions.
+        limits: Upper limits of a worker; a review lowers time and memory.
+        scratch: Folder of the workers.
         episodes: Folder of the files of episodes.
     """
 
@@ -141,8 +141,7 @@ class SandboxedReviewer:
         Raises:
             WorkerCancelled: `request.cancel` was set.
             MachineError: Something outside keeps killing the worker.
-            RewardgenError: The transitions cannot be read, or no worker can run here; confirmed by a worker without
-                rewards.
+            RewardgenError: The transitions cannot be read, or no worker can run: a worker without rewards fails too.
         """
         if len(request.rewards) > 1:
             try:
@@ -182,7 +181,7 @@ class SandboxedReviewer:
         return _validated(Comparison, COMPARE, answer)
 
     def _confirm(self, error: RewardgenError, request: ReviewRequest) -> None:
-        """Raise an error that is not the rewards' own: one that a worker without rewards meets too."""
+        """Raise an error that a worker without rewards meets too."""
         if isinstance(error, WorkerCancelled | MachineError):
             raise error
         self._answered(request._replace(rewards=[], others=None))
@@ -217,7 +216,7 @@ class SandboxedReviewer:
         discard(folder)
 
         def note(message: Mapping[str, Any]) -> None:
-            # The worker runs rewards: it may send anything, and any number of times.
+            # The worker runs rewards, so it may send any message any number of times.
             step: tuple[Any, Any] = (message.get("candidate_id"), message.get("gate"))
             if request.on_gate and step in expected:
                 expected.remove(step)

@@ -1,6 +1,6 @@
-"""The analysis of a candidate as compact text, for prompts, the terminal and `analysis.md`.
+"""Result and analysis of a candidate as compact text, for prompts and the terminal.
 
-Lines fit 80 columns. Numbers stand in rows of a common scale, to be read at a glance and cost few tokens.
+Lines fit 80 columns. The numbers of a row have one scale: quick to read, and few tokens.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ LINE = 78
 """Longest line: 80 columns without the margin of the pages."""
 MOST_COLUMNS = 5
 _ENDS = 24
-"""Width of the last columns of a component's row."""
+"""Width of the columns share, active and change."""
 NAME = 18
-"""Least width of row names."""
+"""Least width of the column of names."""
 LONGEST = 27
 """Longest row name with its unit; a longer name is cut before its unit."""
 SMALL = 0.1
-"""Share of the reward below which a component has no row in the episodes."""
+"""Share of the reward below which a component has no row in an episode."""
 MOMENTS, MOMENTS_OF_THE_SECOND = 6, 4
-"""Moments of the first episode, and of the second, shown for its end."""
+"""Moments of the first and of the second episode; the second shows its end."""
 TINY = 0.01
-"""Share below which a component has no row in the curve."""
+"""Share of the reward below which a component has no row in the curve."""
 NOTABLE = 0.1
-"""Lead of the best moment of training over its end that is mentioned, as a share of the range."""
+"""Lead of the best evaluation over the last, as a share of the range, from which the text mentions it."""
 
 _RELATION = re.compile(r" [<>]=? ")
 
 
 class _Form(NamedTuple):
-    """Format of a row's numbers.
+    """Number format of a row.
 
     Attributes:
         digits: Digits of the largest number.
-        least: Largest number below which the row gets a smaller unit.
+        least: A row whose largest number is smaller gets a unit such as 1e-3.
         width: Columns of a number with the gap before it.
     """
 
@@ -61,15 +61,15 @@ class _Form(NamedTuple):
 
 _PLAIN = _Form()
 _COMPONENT = _Form(digits=2, least=1.0)
-"""Whole thousandths are read as well as decimals, and take half the room in a prompt."""
+"""Whole thousandths are as easy to read as decimals, and take half the tokens."""
 
 
 def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
-    """Fitness, learning curve, components and episodes of a candidate; without an analysis only the fitness.
+    """Write fitness, learning curve, components and episodes of a candidate; without an analysis the fitness alone.
 
     Args:
         record: The candidate.
-        episodes: Most episodes to show; the two are half of the text.
+        episodes: Most episodes to show; two are half of the text.
     """
     analysis = record.analysis
     sections = [_fitness_lines(record)]
@@ -82,7 +82,7 @@ def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
 
 
 def outcomes_text(claims: Sequence[PredictionOutcome]) -> str:
-    """Outcomes of the claims of a prediction: `fitness 0.82 (failed), share[speed] 0.4 (held)`."""
+    """List the outcomes of claims: `fitness 0.82 (failed), share[speed] 0.4 (held)`."""
     texts = []
     for claim in claims:
         value = "" if claim.measured is None else f"{_RELATION.split(claim.claim)[0]} {number(claim.measured)}"
@@ -91,7 +91,7 @@ def outcomes_text(claims: Sequence[PredictionOutcome]) -> str:
 
 
 def parts_lines(parts: Mapping[str, float]) -> list[str]:
-    """The parts of a fitness, `parts of the fitness: turned 0.82, landed 0.1`; nothing if it has none."""
+    """List the parts of a fitness: `parts of the fitness: turned 0.82, landed 0.1`; empty without parts."""
     if not parts:
         return []
     together = named(parts).replace(" ", "\xa0").replace(",\xa0", ", ")  # a name and its number stay on one line
@@ -123,7 +123,7 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
 
 
 def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[str]:
-    """The episodes behind the fitness: their number, their spread, and the ends of those that fail."""
+    """Describe the episodes behind the fitness: number, spread, and endings of the failures."""
     outcomes = [outcome for run in result.slices for outcome in run.outcomes]
     if not outcomes:
         return []
@@ -151,7 +151,7 @@ def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[s
 
 
 def _best_seen(run: SliceResult) -> list[str]:
-    """The best evaluation of a training run, if it was clearly better than the last."""
+    """Mention the best evaluation of a training run if it was clearly better than the last."""
     if not run.curve:
         return []
     best, last = max(run.curve, key=lambda point: point.fitness), run.curve[-1]
@@ -168,7 +168,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _curve_lines(analysis: Analysis) -> list[str]:
-    """Learning curve, and each component: its mean per step over training, share, activation and change."""
+    """Write the learning curve, and mean per step, share, activation and change of each component."""
     curves, parent = analysis.curves, analysis.parent
     components = {name: points for name, points in curves.components.items() if not _is_tiny(points)}
     tiny = [name for name in curves.components if name not in components]
@@ -209,7 +209,7 @@ def _share(points: Sequence[ComponentPoint]) -> str:
 
 
 def _change(parent: ParentComparison, name: str, mean: float, unit: str) -> str:
-    """Change of a component's mean, in the unit of its row."""
+    """Format the change of a component's mean, in the unit of its row."""
     before = parent.component_means.get(name)
     if before is None:
         return "new"
@@ -225,38 +225,44 @@ def _is_small(points: Sequence[ComponentPoint]) -> bool:
     return max(points[0].share, points[-1].share) < SMALL
 
 
-def _episode_lines(analysis: Analysis, shown: ShownEpisode, moments: int) -> list[str]:
-    """One episode: its outcome, and its variables and components at the moments of most change."""
+def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int) -> list[str]:
+    """Write an episode: outcome, and variables and components at the moments of most change."""
     small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
-    rank = {"best": "best", "median": "typical", "worst": "worst"}[shown.rank]
+    rank = {"best": "best", "median": "typical", "worst": "worst"}[episode.rank]
     when = "" if moments < MOMENTS else "; when most changes:"
-    success = "success" if shown.success else "no success"
+    success = "success" if episode.success else "no success"
     alone = "; others go the same way" if len(analysis.episodes) == 1 else ""
-    whose = "" if shown.seed is None else f", seed {shown.seed}"
+    whose = "" if episode.seed is None else f", seed {episode.seed}"
     lines = _wrapped(
-        f"{rank} episode of the last point{whose}: fitness {number(shown.fitness)}, {success}, {shown.steps} steps,"
-        f" ended by {shown.ending}{alone}{when}"
+        f"{rank} episode of the last point{whose}: fitness {number(episode.fitness)}, {success}, {episode.steps} steps,"
+        f" ended by {episode.ending}{alone}{when}"
     )
-    lines += _wrapped(f"parts: {named(shown.parts)}") if shown.parts else []
-    components = {f"[{name}]": values for name, values in shown.components.items() if name not in small}
-    series = {**shown.variables, **components}
-    shown_rows = [name for name, values in series.items() if name not in shown.stays and _moves(name, values, series)]
-    rows = {name: [_reading(value) for value in series[name][-moments:]] for name in shown_rows}
-    still = {name: values for name, values in shown.variables.items() if name not in rows and name not in shown.stays}
+    lines += _wrapped(f"parts: {named(episode.parts)}") if episode.parts else []
+    components = {f"[{name}]": values for name, values in episode.components.items() if name not in small}
+    series = {**episode.variables, **components}
+    moving = [name for name, values in series.items() if name not in episode.stays and _moves(name, values, series)]
+    rows = {name: [_reading(value) for value in series[name][-moments:]] for name in moving}
+    still = {
+        name: values for name, values in episode.variables.items() if name not in rows and name not in episode.stays
+    }
     width = _name_width([_titled(name) for name in rows])
-    lines.append(_row("time [s]", width, [f"{value:.3g}" for value in shown.times_s[-moments:]], 8))
+    lines.append(_row("time [s]", width, [f"{value:.3g}" for value in episode.times_s[-moments:]], 8))
     lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
     if rest := [f"{name} {_reading(values[-1])}" for name, values in still.items() if values]:
         lines += _wrapped(f"hardly changing: {', '.join(rest)}")
-    if moments == MOMENTS and (swings := [_swing(name, swing) for name, swing in shown.swings.items()]):
+    if moments == MOMENTS and (swings := [_swing(name, swing) for name, swing in episode.swings.items()]):
         lines += _wrapped(f"to and fro: {'; '.join(swings)}")
-    for name, stay in shown.stays.items():
-        if stay.visits == 1 and stay.first <= shown.times_s[0] and (stay.last_left or math.inf) >= shown.times_s[-1]:
+    for name, stay in episode.stays.items():
+        if (
+            stay.visits == 1
+            and stay.first <= episode.times_s[0]
+            and (stay.last_left or math.inf) >= episode.times_s[-1]
+        ):
             lines.append(f"{name}: throughout")
             continue
-        end = ", to the end" if stay.last_left is None else f", last left at {number(stay.last_left)} s"
+        leaving = ", to the end" if stay.last_left is None else f", last left at {number(stay.last_left)} s"
         visits = "once" if stay.visits == 1 else f"{stay.visits} times"
-        lines += _wrapped(f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{end}")
+        lines += _wrapped(f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{leaving}")
     return lines
 
 
@@ -274,7 +280,7 @@ def _moves(name: str, values: Sequence[float], series: Mapping[str, Sequence[flo
 
 
 def _reading(value: float) -> str:
-    """Two significant digits, also of small numbers: they may be the rest of the way."""
+    """Format a value with two significant digits; a small value may be a remaining distance."""
     if not math.isfinite(value) or abs(value) >= 1e5:
         return number(value)
     rounded = float(f"{value:.2g}")
@@ -287,7 +293,7 @@ def _numbers(title: str, width: int, values: Sequence[float]) -> str:
 
 
 def _row(title: str, width: int, cells: Sequence[str], cell: int = _PLAIN.width) -> str:
-    """A line with a title and right-aligned cells."""
+    """Join a title and right-aligned cells."""
     return title.ljust(width) + "".join(text.rjust(cell) for text in cells).rstrip()
 
 
@@ -296,14 +302,14 @@ def _name_width(names: Sequence[str]) -> int:
 
 
 def _titled(name: str, unit: str = "", most: int = LONGEST) -> str:
-    """A row's name with its unit, cut to a length."""
+    """Return a row's name, cut to a length, with its unit."""
     return name[: most - len(unit)] + unit
 
 
 def _scaled(values: Sequence[float], form: _Form) -> tuple[str, list[str]]:
-    """A row's unit and its cells, with as many decimals as its largest value needs for its digits.
+    """Return a row's unit and cells, with the decimals that its largest value needs.
 
-    Numbers that would be too small or too wide are told in a unit such as ` [1e-3]`; the unit is empty for the others.
+    The unit is empty, or such as ` [1e-3]` where numbers would be too small or too wide.
     """
     scale = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     unit = ""
@@ -317,7 +323,7 @@ def _scaled(values: Sequence[float], form: _Form) -> tuple[str, list[str]]:
 
 
 def _thinned(points: Sequence[Any], most: int) -> list[Any]:
-    """At most so many of the points, evenly spread, the first and the last among them."""
+    """Return at most so many of the points, evenly spread, with the first and the last."""
     count = min(len(points), most)
     return [points[round(index * (len(points) - 1) / max(count - 1, 1))] for index in range(count)]
 

@@ -1,11 +1,11 @@
-"""Every call of a run as files; a resumed run repeats no call that was answered or refused.
+"""Keep every call of a run as a file, so that a resumed run repeats no answered or refused call.
 
     llm/g02-k7-designer-edit.3f9a1c20b7e4.json            a request and its reply
     llm/g02-k7-designer-edit.3f9a1c20b7e4.failed-1.json   an attempt at it that failed
     candidates/g02-k7/designer-edit.md                    the same conversation to read
 
-The name holds the label and a hash of the request's fields that are set: a changed prompt is another call, a new field
-at its default is not. A failed call is made again; a refused one only after the user named another model or address.
+A name holds the label and a hash of the fields that are set: a changed prompt names another call, a new field at its
+default does not. A failed call is repeated; a refused call only after the user named another model or address.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ _MOST_BYTES = 64 << 20
 _MOST_CHARACTERS = 8 << 20
 """Length of a reply that is kept; a longer one is cut, as the archive could not be read again."""
 _ALWAYS_NAMED = ("label", "messages", "temperature", "max_tokens")
-"""Fields that are part of a name also at their defaults; any other one only when it is set."""
+"""Fields that count in a name even at their defaults."""
 
 
 class ArchivedCall(Frozen):
-    """A request with its reply, or with the reason why this attempt failed."""
+    """A request with its reply, or with the failure of one attempt."""
 
     request: LLMRequest
     reply: Reply | None = None
     failure: str = ""
     hint: str = ""
     refused: bool = False
-    """True if no other attempt can succeed."""
+    """True if no further attempt can succeed."""
     outdated: bool = False
-    """True if the user named another model or address since."""
+    """True if the user has named another model or address since."""
     usage: Usage = Usage()
     """Usage of the reply or the failed attempt."""
 
 
 class ArchivedLLM:
-    """Answers recorded calls from the archive, passes on all others, and records replies and failed attempts.
+    """Answer recorded calls from the archive; pass on all others, and record replies and failures.
 
     Args:
         inner: The model, one attempt per call.
         folder: The archive.
-        transcript: Label of a call to the path of its readable form; none is written if not given.
+        transcript: Function from a label to the path of the readable conversation; None to write none.
         sent: Lower bound of a call's usage once it is sent; empty where calls cost nothing.
     """
 
@@ -71,7 +71,7 @@ class ArchivedLLM:
         self._usage = archived_usage(folder)
 
     def usage(self) -> Usage:
-        """Usage of all calls of the run, failed attempts and earlier sessions included, each counted once."""
+        """Return the usage of all calls of the run, with failed attempts and earlier sessions."""
         return self._usage
 
     async def complete(self, request: LLMRequest) -> Reply:
@@ -115,7 +115,7 @@ class ArchivedLLM:
 
 
 def call_name(request: LLMRequest) -> str:
-    """Name of a request's files: its label as a file name, and 12 hex digits of a hash over the fields that are set."""
+    """Return the stem of a request's files: label, and 12 hex digits of a hash over the fields that are set."""
     later = {name: field.default for name, field in type(request).model_fields.items() if name not in _ALWAYS_NAMED}
     unset = {name for name, default in later.items() if getattr(request, name) == default}
     digest = hashlib.sha256(request.model_dump_json(exclude=unset).encode()).hexdigest()[:12]
@@ -123,7 +123,7 @@ def call_name(request: LLMRequest) -> str:
 
 
 def slug(label: str) -> str:
-    """A label as a file name."""
+    """Return a label as a file name."""
     return re.sub(r"[^A-Za-z0-9_]+", "-", label).strip("-")
 
 
@@ -140,20 +140,20 @@ def read_call(path: Path) -> ArchivedCall:
 
 
 def read_archive(folder: Path) -> list[ArchivedCall]:
-    """All calls and failed attempts of an archive; the attempts of one call in their order."""
+    """Read all calls and failed attempts of an archive; the attempts of one call in order."""
     paths = sorted(folder.glob("*.json"), key=lambda path: (len(path.name), path.name))  # failed-10 after failed-2
     return [read_call(path) for path in paths]
 
 
 def outdate_refusals(folder: Path) -> None:
-    """Have refused calls made again, after the user named another model or address."""
+    """Let refused calls be made again, after the user named another model or address."""
     for path in folder.glob("*.failed-*.json"):
         if (call := read_call(path)).refused:
             write_atomic(path, call.model_copy(update={"outdated": True}).model_dump_json(indent=1))
 
 
 def archived_usage(folder: Path) -> Usage:
-    """Usage of all calls in an archive."""
+    """Sum the usage of all calls in an archive."""
     return sum((call.usage for call in read_archive(folder)), start=Usage())
 
 

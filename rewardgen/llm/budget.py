@@ -1,4 +1,4 @@
-"""Limit on the cost and tokens of model calls; calls in flight count with the most that they may take."""
+"""Limits on the cost and tokens of model calls; a call in flight counts with its upper bound."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 CHARACTERS_PER_TOKEN = 3.0
-"""Bytes per token for estimates; English and Python take about 4, so this errs on the safe side."""
+"""Bytes per token for estimates, on the safe side: English and Python take about 4."""
 
 _POLL_S = 0.1
 _EMPTY = Usage()
 
 
 def tokens_in(text: str) -> int:
-    """Tokens of a text, estimated by its length."""
+    """Estimate the tokens of a text from its length."""
     return math.ceil(len(text.encode(errors="replace")) / CHARACTERS_PER_TOKEN)
 
 
 class Budget:
-    """Grants calls that fit even if the calls in flight take all that they may; others wait until those are settled.
+    """Grant a call if it fits beside the upper bounds of all calls in flight; else wait until these are settled.
 
     Safe to use from several threads and event loops.
 
@@ -43,7 +43,7 @@ class Budget:
 
     @property
     def limits_cost(self) -> bool:
-        """True if there is a limit on the price, so that the price of a call must be known."""
+        """True if the price is limited; the price of a call must then be known."""
         return self._max_cost_usd is not None
 
     @property
@@ -52,13 +52,13 @@ class Budget:
         return self._spent
 
     async def reserve(self, estimate: Usage) -> None:
-        """Set aside an upper bound for a call; wait while calls in flight leave no room. Follow with `settle`.
+        """Reserve the upper bound of a call; wait while calls in flight leave no room. Follow with `settle`.
 
         Args:
             estimate: An upper bound of the call's tokens and price.
 
         Raises:
-            BudgetExhausted: It does not fit into what is left.
+            BudgetExhausted: The call does not fit into the rest of the budget.
         """
         while not self._reserved(estimate):
             await asyncio.sleep(_POLL_S)
@@ -79,7 +79,7 @@ class Budget:
             self._spent = self._spent + actual
 
     def _excess(self, *usages: Usage) -> tuple[str, str] | None:
-        """Message and hint if these usages together exceed a limit."""
+        """Return message and hint if these usages together exceed a limit."""
         total = sum(usages, start=Usage())
         cost, spent = total.cost_usd or 0.0, self._spent.cost_usd or 0.0
         if self._max_tokens is not None and total.tokens > self._max_tokens:
@@ -92,19 +92,19 @@ class Budget:
 
 
 class PricedLLM(LLM, Protocol):
-    """A language model that bounds the usage of a call beforehand."""
+    """A language model that knows bounds of a call's usage."""
 
     def estimate(self, request: LLMRequest) -> Usage:
-        """An upper bound of a call's tokens and price; `cost_usd` is None if the price is unknown."""
+        """Return an upper bound of a call's tokens and price; `cost_usd` is None if the price is unknown."""
         ...
 
     def sent(self, request: LLMRequest) -> Usage:
-        """Lower bound of a call's usage once it is sent."""
+        """Return a lower bound of a call's usage once it is sent."""
         ...
 
 
 class BudgetedLLM:
-    """Makes a call only if the budget grants what it may take, and settles what it took.
+    """Reserve each call in the budget, make it, and settle its usage.
 
     Args:
         inner: The model.
@@ -116,10 +116,10 @@ class BudgetedLLM:
         self._budget = budget
 
     def estimate(self, request: LLMRequest) -> Usage:
-        """An upper bound of a call's tokens and price.
+        """Return an upper bound of a call's tokens and price.
 
         Raises:
-            UsageError: There is a limit on the cost, and the price of the model is unknown.
+            UsageError: The cost is limited, and the price of the model is unknown.
         """
         estimate = self._inner.estimate(request)
         if self._budget.limits_cost and estimate.cost_usd is None:
@@ -137,7 +137,7 @@ class BudgetedLLM:
         """See `LLM.complete`.
 
         Raises:
-            UsageError: There is a limit on the cost, and the price of the model is unknown.
+            UsageError: The cost is limited, and the price of the model is unknown.
         """
         estimate = self.estimate(request)
         await self._budget.reserve(estimate)

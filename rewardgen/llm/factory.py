@@ -1,7 +1,9 @@
-"""The language models of a run by their model strings, with budget, archive and retries around them."""
+"""Make the language models of a run from model strings, with budget, archive and retries around them."""
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,19 +13,18 @@ from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
 from rewardgen.llm.budget import Budget, BudgetedLLM, tokens_in
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.mailbox import MailboxLLM
-from rewardgen.llm.protocol import LLM
+from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.llm.replay import ReplayLLM
-from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 from rewardgen.store.run_folder import RunFolder, find_run
 
 _NAMED = {"mailbox": "folder", "replay": "run"}
 SCHEMES = tuple(_NAMED)
 DEFAULT, CRITIC = "", "critic"
-"""Roles in the table of models: the critic may have a model of its own; all others share the default."""
+"""Roles: the critic may have its own model; all others share the default."""
 
 _ABOUT_THE_RUN = ("goal",)
-"""First parts of labels that name no candidate."""
+"""First parts of labels that are not a candidate's id."""
 
 MAILBOX_PATIENCE = 20.0
 """Factor on the time limit of a call for a mailbox: a person needs longer than a server."""
@@ -32,11 +33,11 @@ MAILBOX_PATIENCE = 20.0
 class RunLLM:
     """The language models of a run and their usage so far.
 
-    Retries are outermost, so that each attempt is granted by the budget and archived by itself.
+    Retries are outermost, so that each attempt passes the budget and the archive.
 
     Args:
-        models: Role, the second part of a label such as `g00-k1/critic/reading-0`, to its model; an empty role stands
-            for all others.
+        models: Role to model. The role is the second part of a label such as `g00-k1/critic/reading-0`; `DEFAULT`
+            serves all other roles.
         folder: The run's folder, which keeps every call.
     """
 
@@ -50,12 +51,55 @@ class RunLLM:
         return await self._retrying.complete(request)
 
     def estimate(self, request: LLMRequest) -> Usage:
-        """Upper bound of a call's usage; its price is None if unknown."""
+        """Return an upper bound of a call's usage; its price is None if unknown."""
         return self._by_role.estimate(request)
 
     def usage(self) -> Usage:
-        """Usage of all calls of the run, earlier sessions included."""
+        """Return the usage of all calls of the run, with earlier sessions."""
         return self._archive.usage()
+
+
+class RetryingLLM:
+    """Repeat transient failures with exponential backoff and jitter, or after the wait that the server asks for.
+
+    Args:
+        inner: The model, one attempt per call.
+        attempts: Attempts per call.
+        first_wait_s: Wait before the second attempt [s]; doubles with each further one.
+        longest_wait_s: Upper bound of any wait, also of one that the server asks for [s].
+    """
+
+    def __init__(
+        self, inner: LLM, *, attempts: int = 6, first_wait_s: float = 1.0, longest_wait_s: float = 60.0
+    ) -> None:
+        self._inner = inner
+        self._attempts = attempts
+        self._first_wait_s = first_wait_s
+        self._longest_wait_s = longest_wait_s
+        self._random = random.Random()
+
+    async def complete(self, request: LLMRequest) -> Reply:
+        """See `LLM.complete`."""
+        wait_s = self._first_wait_s
+        for _ in range(self._attempts - 1):
+            try:
+                return await self._inner.complete(request)
+            except CallFailed as error:
+                if not error.transient:
+                    raise
+                # Jitter keeps calls that failed together from coming back together.
+                jittered_s = wait_s * self._random.uniform(0.5, 1.0)
+                await asyncio.sleep(min(max(jittered_s, error.retry_after_s or 0.0), self._longest_wait_s))
+                wait_s *= 2
+        try:
+            return await self._inner.complete(request)
+        except CallFailed as error:
+            if not error.transient:
+                raise
+            # The message stays as archived: later prompts quote it, and a replay must send the same prompts.
+            last = f"this was the last of {self._attempts} attempts"
+            hint = f"{error.hint}; {last}" if error.hint else last
+            raise CallFailed(error.message, hint, transient=False) from error
 
 
 class _ByRole:
@@ -83,7 +127,7 @@ class _ByRole:
 
 
 def make_llm(config: RunConfig, folder: RunFolder, *, keyless: bool = False) -> RunLLM:
-    """The language models that a configuration names, within its limits; every call is kept in the run folder.
+    """Make the language models of a configuration, within its limits; the run folder keeps every call.
 
     Args:
         config: The run's configuration.
@@ -91,7 +135,7 @@ def make_llm(config: RunConfig, folder: RunFolder, *, keyless: bool = False) -> 
         keyless: True to accept a missing key, where only a price is needed.
 
     Raises:
-        UsageError: The model string has an unknown scheme, or there is a limit on the cost but no known price.
+        UsageError: The model string has an unknown scheme, or the cost is limited and no price is known.
         ModelError: LiteLLM knows no provider for the model string.
         CredentialsError: The provider's key is not set.
         RunFolderError: The run to replay does not exist or has no recorded calls.
@@ -102,11 +146,11 @@ def make_llm(config: RunConfig, folder: RunFolder, *, keyless: bool = False) -> 
 
 
 def lasting_model(model: str, runs_dir: Path) -> str:
-    """A model string that means the same later and elsewhere: `latest` becomes a run's id, a folder absolute.
+    """Return a model string that stays valid later and elsewhere: `replay:latest` and folders become full paths.
 
     Args:
         model: A model string.
-        runs_dir: Where the runs are.
+        runs_dir: Folder of all runs.
 
     Raises:
         RunFolderError: The run to replay does not exist.
@@ -118,10 +162,10 @@ def lasting_model(model: str, runs_dir: Path) -> str:
 
 
 def _parts(model: str) -> tuple[str, str, str]:
-    """A model string at its first colon.
+    """Split a model string at its first colon.
 
     Raises:
-        UsageError: It names a mailbox or a replay without saying which.
+        UsageError: A mailbox or a replay without a name.
     """
     scheme, separator, rest = model.partition(":")
     if scheme in SCHEMES and not rest:
@@ -144,12 +188,12 @@ def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget, key
     if not keyless:
         client.check()
     llm = BudgetedLLM(client, budget)
-    llm.estimate(LLMRequest(label="price", messages=()))  # an unknown price must show before any work is done
+    llm.estimate(LLMRequest(label="price", messages=()))  # an unknown price must fail before any work
     return llm
 
 
 def _transcript(folder: RunFolder, label: str) -> Path:
-    """`g02-k7/designer/edit` is read in the candidate's folder as `designer-edit.md`, `goal/check` in `goal`."""
+    """Return the path of a readable conversation: `g02-k7/designer/edit` is `designer-edit.md` of g02-k7."""
     about, _, rest = label.partition("/")
     place = folder.path / about if about in _ABOUT_THE_RUN else folder.candidate(slug(about))
     return place / f"{slug(rest) or 'call'}.md"

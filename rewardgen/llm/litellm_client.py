@@ -1,41 +1,54 @@
-"""Client for any model that LiteLLM knows, or any OpenAI-compatible server: one attempt per call, no retries.
+"""Client for any model of LiteLLM, or any OpenAI-compatible server: one attempt per call, no retries.
 
-LiteLLM takes seconds to import, so it is imported when a client is checked or first called, never with this module.
+LiteLLM takes seconds to import: `check` or the first call imports it, never this module.
 """
 
 from __future__ import annotations
 
 import asyncio
+import difflib
 import logging
 import math
 import os
+import re
 import time
 import warnings
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from rewardgen.core.errors import CredentialsError, ModelError
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError
 from rewardgen.core.text import visible
 from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.llm.provider_errors import Endpoint, explain, never_sent, nothing_taken
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
-"""Key for a server of the user's own when none is set: OpenAI's protocol wants one, local servers ignore it."""
+"""Key for a local server when none is set: OpenAI's protocol needs one, local servers ignore it."""
 
 _MOST_TOKENS = 10_000_000
-"""Tokens of one call; a server that counts more is not believed."""
+"""Most tokens of one call; a larger count of a server is ignored."""
+
+
+class Endpoint(NamedTuple):
+    """A model at a provider or server."""
+
+    model: str
+    """With the provider's prefix."""
+    provider: str
+    api_base: str | None
+    api_key: str | None
+    """None to let LiteLLM read the environment."""
+    known_models: tuple[str, ...] = ()
 
 
 class LiteLLMClient:
     """One model behind LiteLLM.
 
     Args:
-        model: A LiteLLM model string such as `anthropic/claude-sonnet-4-5`. With an `api_base`, a name without a
-            provider that LiteLLM knows is taken as one of an OpenAI-compatible server.
+        model: A LiteLLM model string such as `anthropic/claude-sonnet-4-5`. With an `api_base`, a name without a known
+            provider belongs to an OpenAI-compatible server.
         api_base: Address of an OpenAI-compatible server; the provider's own if not given.
         timeout_s: Time limit of a call [s].
         concurrency: Calls in flight at once.
@@ -53,7 +66,7 @@ class LiteLLMClient:
         self._answered = False
 
     def check(self) -> None:
-        """Check, without a call, that the provider is known and that its key is set.
+        """Check, without a call, that the provider is known and its key is set.
 
         Raises:
             ModelError: LiteLLM knows no provider for the model string.
@@ -63,11 +76,11 @@ class LiteLLMClient:
             self._endpoint = _find_endpoint(self._name, self._api_base)
 
     def estimate(self, request: LLMRequest) -> Usage:
-        """Upper bound of a call's tokens and price, from the length of its prompt and its limit on the reply."""
+        """Return an upper bound of a call's tokens and price, from prompt length and reply limit."""
         return self._estimated(request, request.max_tokens)
 
     def sent(self, request: LLMRequest) -> Usage:
-        """Tokens and price of a call without a known answer, from the length of its prompt."""
+        """Return tokens and price of a call without an answer, from prompt length."""
         return self._estimated(request, 0)
 
     def _estimated(self, request: LLMRequest, completion: int) -> Usage:
@@ -81,14 +94,14 @@ class LiteLLMClient:
         )
 
     def _priced(self) -> str:
-        """The model as its price is known; a price needs no key."""
+        """Return the name under which LiteLLM lists the price; a price needs no key."""
         try:
             return self._checked().model
         except CredentialsError:
             return self._name
 
     async def complete(self, request: LLMRequest) -> Reply:
-        """See `LLM.complete`. Parameters that a model does not support, such as a temperature, are left out."""
+        """See `LLM.complete`. Parameters that a model does not support, such as temperature, are dropped."""
         endpoint = self._checked()
         async with self._slot():
             started = time.monotonic()
@@ -97,11 +110,11 @@ class LiteLLMClient:
                 choice = response.choices[0]
                 text, reason = choice.message.content or "", str(choice.finish_reason or "none given")
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
-                if endpoint.api_base and not self._answered and never_sent(error):
+                if endpoint.api_base and not self._answered and _never_sent(error):
                     hint = "start the server, or correct `--api-base`"
                     raise ModelError(f"no server at {endpoint.api_base}", hint) from error
-                explained = explain(error, endpoint, self._timeout_s)
-                if isinstance(explained, CallFailed) and not nothing_taken(error):
+                explained = _explain(error, endpoint, self._timeout_s)
+                if isinstance(explained, CallFailed) and not _nothing_taken(error):
                     explained.usage = self.sent(request)
                 raise explained from error
         self._answered = True
@@ -119,7 +132,7 @@ class LiteLLMClient:
         return self._endpoint
 
     def _slot(self) -> asyncio.Semaphore:
-        """A semaphore serves one event loop only, and a run starts several."""
+        """Return the semaphore of this event loop; a run starts several loops."""
         return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
 
     async def _call(self, endpoint: Endpoint, request: LLMRequest) -> Any:
@@ -139,17 +152,17 @@ class LiteLLMClient:
 
 @cache
 def _litellm() -> ModuleType:
-    """LiteLLM, quiet: no price list from the network, no `.env` file, no log lines of its own or of what it uses."""
+    """Import LiteLLM without its price list from the network, `.env` file and log lines."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
 
     litellm.suppress_debug_info = True
-    # aiohttp's sessions outlive their event loop, and complain of that when they go: a run has many loops.
+    # aiohttp's sessions outlive their event loop, and log that: a run has many loops.
     litellm.disable_aiohttp_transport = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    # Its warning of an answer in an unusual form.
+    # LiteLLM's warning of an unusual answer.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     return litellm
 
@@ -164,7 +177,7 @@ def _find_endpoint(name: str, api_base: str | None) -> Endpoint:
             f"no provider is known for the model `{name}`",
             "name it as `provider/model`, such as `openai/gpt-4o`, or give the server's address with `--api-base`",
         )
-    # Other credentials than keys come in several ways, such as profiles and metadata servers.
+    # Credentials other than keys may come from profiles and metadata servers.
     missing = [key for key in litellm.validate_environment(model)["missing_keys"] if key.endswith("_API_KEY")]
     if missing and not api_base:
         raise CredentialsError(f"the model `{name}` needs an API key", f"run `export {missing[0]}=...` first")
@@ -193,7 +206,7 @@ def _price(model: str, prompt_tokens: int, completion_tokens: int) -> float | No
 
 
 def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
-    """Usage of an answered call, by the server's counts where they are plausible."""
+    """Return the usage of an answered call, from the server's counts where plausible."""
     counts = getattr(response, "usage", None)
     prompt, completion = (_count(getattr(counts, f"{part}_tokens", None)) for part in ("prompt", "completion"))
     counted = prompt + completion
@@ -221,5 +234,116 @@ def _adds_up(counts: Any, tokens: int) -> bool:
 
 
 def _count(tokens: Any) -> int:
-    """A server's count of tokens; 0 where it is missing or implausible."""
+    """Return a server's count of tokens; 0 if missing or implausible."""
     return int(tokens) if isinstance(tokens, int | float) and 0 < tokens <= _MOST_TOKENS else 0
+
+
+# Errors of providers in the user's terms: the whole run fails, or one call fails and may be tried again.
+
+_MOST_CHARACTERS = 300
+"""Longest kept text of an error, which may be a whole page [characters]."""
+_NO_KEY = re.compile(
+    r"insufficient[_ ](quota|balance|credit)|billing_hard_limit|credit balance is too low|"
+    r"api[_ ]key[_ ](not[_ ]valid|invalid)",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(r"model_not_found|not a valid model|invalid model (name|id)", re.IGNORECASE)
+"""Phrases of providers for an empty account or an unknown model, with any status."""
+
+_SAID_FIRST = 40
+"""Characters of an error that may name its kind; later text may quote the prompt."""
+
+_PASSING = (408, 409, 425, 429)
+"""Statuses below 500 after which the same request may succeed."""
+
+_NEVER_SENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError")
+"""Errors of HTTP clients when nobody listens at an address."""
+
+
+def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> RewardgenError:
+    """Return the error to raise for a provider's: for the run if no request can succeed, else for this call.
+
+    Args:
+        error: Raised by LiteLLM.
+        endpoint: The called model.
+        timeout_s: Time limit of the call [s].
+    """
+    status = getattr(error, "status_code", None)
+    detail, place = _detail(error), endpoint.api_base or endpoint.provider
+    words = " ".join([detail[:_SAID_FIRST], str(status), *_codes(error)])
+    kind = type(error).__name__
+    if isinstance(error, TimeoutError) or kind == "Timeout":
+        return CallFailed(f"{endpoint.model} did not answer within {timeout_s:g} s", "raise `--call-timeout-s`")
+    if status in (401, 402, 403) or _NO_KEY.search(words):
+        hint = f"check the key and the account: `export {endpoint.provider.upper()}_API_KEY=...`"
+        return CredentialsError(f"{place} refused the API key or account: {detail}", hint)
+    if status == 404 or _NO_MODEL.search(words):
+        return ModelError(f"{place} has no model `{endpoint.model}`: {detail}", _model_hint(endpoint))
+    refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
+    if refused or kind in ("ContentPolicyViolationError", "ContextWindowExceededError"):
+        return CallRefused(f"{endpoint.model} refused the request: {detail}", "choose another model with `--model`")
+    return CallFailed(f"call of {endpoint.model} failed: {detail}", retry_after_s=_retry_after_s(error))
+
+
+def _never_sent(error: BaseException) -> bool:
+    """Return True if no server listened at the address."""
+    return any(type(cause).__name__ in _NEVER_SENT for cause in _causes(error))
+
+
+def _nothing_taken(error: BaseException) -> bool:
+    """Return True if a call cost nothing: it was never sent, or the server answered with an error."""
+    # LiteLLM reports status 500 for many other faults.
+    others = [cause for cause in _causes(error) if not type(cause).__module__.startswith("litellm")]
+    statuses = [getattr(getattr(cause, "response", None), "status_code", None) for cause in others]
+    return _never_sent(error) or any(isinstance(status, int) and status >= 400 for status in statuses)
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """Return an error and the chain of its causes."""
+    chain: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in chain:
+        chain.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    return chain
+
+
+def _codes(error: Exception) -> list[str]:
+    """Return the provider's error codes in the bodies of an error and its causes."""
+    bodies = [body for cause in _causes(error) if isinstance(body := getattr(cause, "body", None), dict)]
+    return [str(body[name])[:80] for body in bodies for name in ("type", "code") if body.get(name)]
+
+
+def _detail(error: Exception) -> str:
+    """Return the provider's text in one line, without LiteLLM's prefixes, tracebacks and keys."""
+    text = (str(error) or type(error).__name__).partition("Traceback (most recent call last)")[0]
+    text = re.sub(r"^.*?Exception - ", "", text, flags=re.DOTALL)
+    for name, value in os.environ.items():
+        if name.endswith("_API_KEY") and len(value) > 7:
+            text = text.replace(value, "***")
+    return " ".join(visible(text[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
+
+
+def _model_hint(endpoint: Endpoint) -> str:
+    base = (endpoint.api_base or "").rstrip("/")
+    if base and not base.endswith("/v1"):
+        return f"OpenAI-compatible addresses usually end in `/v1`: check `--api-base {base}` and the model's name"
+    if base:
+        return f"check the model's name: {base}/models lists the server's"
+    model = endpoint.model.removeprefix(f"{endpoint.provider}/")
+    names = [name.removeprefix(f"{endpoint.provider}/") for name in endpoint.known_models]
+    close = difflib.get_close_matches(model, names, n=3, cutoff=0.5)
+    return f"did you mean `{close[0]}`?" if close else "check the model's name with the provider"
+
+
+def _retry_after_s(error: Exception) -> float | None:
+    """Return the seconds of `Retry-After`; LiteLLM keeps headers in one of two attributes."""
+    response = getattr(error, "response", None)
+    for headers in (getattr(error, "litellm_response_headers", None), getattr(response, "headers", None)):
+        try:
+            wait_s = float(headers["retry-after"]) if headers else math.nan
+        except (KeyError, ValueError):
+            continue
+        if math.isfinite(wait_s):
+            return max(wait_s, 0.0)
+    return None

@@ -9,8 +9,8 @@ run waits for `DIR/NAME.reply.md`. `NAME` holds the request's label and a hash o
 A request starts with a comment that names the file to write; then come the messages, each under a line such as
 `===== system 5b1c0e9a7d42 =====`, with the hash of the file's name: a line without it is part of a message. The reply
 is the whole text of the model's next message, a plain file of at most 1 MB. A reply is taken once it is not empty and
-did not change for a second. It is then moved, with its request, into `DIR/answered/RUN/`, so what is left in `DIR` is
-open. A resumed run looks there first, and finds its open requests again. Use one mailbox per run.
+did not change for a second. It is then moved, with its request, into `DIR/answered/RUN/`, so the requests in `DIR` are
+open. A resumed run takes its earlier replies from there, and finds its open requests again. Use one mailbox per run.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST_ENTRIES = 10_000
 
 
 def open_requests(folder: Path) -> int:
-    """Number of requests in a mailbox without a reply; 0 for a folder that cannot be read."""
+    """Count the requests in a mailbox without a reply; 0 for an unreadable folder."""
     try:
         with os.scandir(folder) as entries:
             return sum(entry.name.endswith(_REQUEST) for entry in islice(entries, _MOST_ENTRIES))
@@ -45,11 +45,11 @@ def open_requests(folder: Path) -> int:
 
 
 class MailboxLLM:
-    """Posts requests into a folder and waits for replies.
+    """Post requests into a folder and wait for replies.
 
     Args:
         folder: The mailbox; created if missing.
-        run: Name of the run, which gets the replies that it took before.
+        run: Name of the run; a resumed run reuses its replies.
         timeout_s: Longest wait for a reply [s].
         poll_s: Time between two polls [s].
     """
@@ -62,11 +62,11 @@ class MailboxLLM:
         sweep_unfinished(folder, shared=True)
 
     async def complete(self, request: LLMRequest) -> Reply:
-        """See `LLM.complete`. A reply costs nothing; its tokens are not counted.
+        """See `LLM.complete`. Replies cost nothing, and their tokens are not counted.
 
         Raises:
             RunFolderError: The mailbox cannot be written.
-            UsageError: A folder in it is a link.
+            UsageError: A folder in the mailbox is a link.
         """
         name = call_name(request)
         posted, reply = self._folder / f"{name}{_REQUEST}", self._folder / f"{name}.reply.md"
@@ -88,14 +88,14 @@ class MailboxLLM:
         return Reply(text=text, model=f"mailbox:{self._folder}", usage=Usage(calls=1), latency_s=latency_s)
 
     def _make_folders(self) -> None:
-        """Create the folders for answers; a link in their place would move replies to wherever it points."""
+        """Create the folders for answers; a link in their place would move replies elsewhere."""
         for folder in (self._answered.parent, self._answered):
             folder.mkdir(parents=True, exist_ok=True)
             if folder.is_symlink():
                 raise UsageError(f"{folder} is a link", "remove it: the mailbox makes the folder itself")
 
     async def _take(self, reply: Path, answered: Path, deadline: float) -> None:
-        """Wait for a reply, and take it by a rename: only one run can do that, and it follows no link."""
+        """Wait for a reply, and take it by renaming it: only one run succeeds, and no link is followed."""
         last, quiet = None, 0
         while time.monotonic() < deadline:
             state = _state(reply)
@@ -112,7 +112,7 @@ class MailboxLLM:
         raise CallFailed(f"no reply in {reply} after {self._timeout_s:g} s", hint, transient=False)
 
     def _read(self, answered: Path) -> str:
-        """The reply. An unreadable one is moved out of the way and fails the call."""
+        """Return the reply. An unreadable one is renamed and fails the call."""
         fault = "it is empty"
         try:
             text = read_plain(answered, MOST_BYTES).decode(errors="replace")
@@ -127,7 +127,7 @@ class MailboxLLM:
 
 
 def _state(path: Path) -> tuple[int, int, int] | None:
-    """Kind, size and time of change of an entry; None if it is missing or empty."""
+    """Return kind, size and time of change of an entry; None if missing or empty."""
     try:
         status = path.lstat()
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def _state(path: Path) -> tuple[int, int, int] | None:
 
 
 def _request_text(request: LLMRequest, name: str, reply: str) -> str:
-    # No content can hold a hash over all of it, so none can look like the line before a message.
+    # No message can hold a hash over itself, so no message can imitate these lines.
     mark = name.rpartition(".")[2]
     head = (
         f"<!-- {request.label}\n"

@@ -1,8 +1,8 @@
 """Prompts for language models, rendered from the templates in `prompts/`.
 
 A template is named by its path without the ending: `designer/system`. Its first line is a comment with its version.
-Equal records give equal messages, so that an archived call is found again. `with using_prompts(folder)` puts a user's
-own templates in place of the shipped ones; Jinja's sandbox renders them all.
+Equal records give equal messages, so that an archived call is recognised. `with using_prompts(folder)` replaces shipped
+templates by a user's; Jinja's sandbox renders them all.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from rewardgen.store.records import (
 )
 
 SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-component", "reward-scale")
-"""Warnings on components in recorded transitions; the states that training visits say more."""
+"""Warnings on components in recorded transitions; the states of training are better evidence."""
 
 UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
-"""Warnings that a check could not be made. They are for the user: a designer would look for a fault in its reward."""
+"""Warnings of a check that failed. They are for the user: a designer would search its reward for a fault."""
 
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _VERSION = re.compile(r"\{# version (\d+)\b")
@@ -48,13 +48,13 @@ _IN_USE: ContextVar[Templates | None] = ContextVar("templates", default=None)
 
 @contextmanager
 def using_prompts(folder: Path | None) -> Iterator[Templates]:
-    """Render the user's own templates where there are such.
+    """Render a user's templates in place of the shipped ones.
 
     Args:
-        folder: Folder of the user's own; None for the shipped ones.
+        folder: Folder of the user's templates; None for the shipped ones.
 
     Raises:
-        UsageError: There is no such folder, or one of its templates is broken or replaces none.
+        UsageError: The folder does not exist, or one of its templates is broken or replaces none.
     """
     templates = own_prompts(folder) if folder is not None else shipped_templates()
     token = _IN_USE.set(templates)
@@ -65,7 +65,7 @@ def using_prompts(folder: Path | None) -> Iterator[Templates]:
 
 
 def own_prompts(folder: Path) -> Templates:
-    """The templates with a user's in place of the shipped ones, checked as for `using_prompts`."""
+    """Load a user's templates over the shipped ones, and check them as `using_prompts` does."""
     templates, shipped = with_own(folder), shipped_templates()
     for name in sorted(templates.own):
         if name not in shipped.sources:
@@ -81,19 +81,19 @@ def own_prompts(folder: Path) -> Templates:
 
 
 def templates_in_use() -> Templates:
-    """The templates that are rendered now: see `using_prompts`."""
+    """Return the templates in use; see `using_prompts`."""
     return _IN_USE.get() or shipped_templates()
 
 
 def render(template: str, **values: Any) -> str:
-    """The text of a template.
+    """Render a template.
 
     Args:
         template: Its name, such as `designer/draft`.
-        **values: The variables that it and its includes use.
+        **values: The variables of the template and its includes.
 
     Raises:
-        UsageError: There is no such template, or it cannot be rendered.
+        UsageError: The template does not exist or cannot be rendered.
     """
     templates = templates_in_use()
     if template not in templates.sources:
@@ -106,13 +106,13 @@ def render(template: str, **values: Any) -> str:
 
 
 def template_versions() -> dict[str, int]:
-    """Version of every template in use by name, for a run's provenance; 0 if its first line names none."""
+    """Return the version of every template in use, for a run's provenance; 0 if its first line has none."""
     matches = {name: _VERSION.match(text) for name, text in sorted(templates_in_use().sources.items())}
     return {name: int(match[1]) if match else 0 for name, match in matches.items()}
 
 
 def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
-    """Ask a designer for a new candidate: the part that is the same for all calls first, the request last."""
+    """Ask a designer for a new candidate: the common part of all calls first, the request last."""
     card = design_request.card
     ends, ends_well = bool(card.termination_causes), card.benign_terminations
     facts = {"ends": ends, "ends_badly": ends and not ends_well, "success_ends": card.success_terminates}
@@ -145,7 +145,7 @@ def _design_request(design_request: DesignRequest) -> str:
 
 
 def _reached(record: CandidateRecord) -> dict[str, tuple[Range, ...]]:
-    """Ranges of the variables under the final policies of a candidate: the widest over its seeds."""
+    """Return the ranges of the variables under a candidate's final policies, the widest over its seeds."""
     measured = [part.ranges for part in record.result.slices if part.ranges] if record.result else []
     widest = {}
     for name in measured[0] if measured else ():
@@ -186,7 +186,7 @@ def critic_messages(
     Args:
         candidate: The candidate.
         card: The task.
-        goal: The user's own words for what the robot should do.
+        goal: The user's words for the behaviour.
         findings: Warnings of the mechanical checks.
     """
     lines = candidate.source.strip().splitlines()
@@ -208,17 +208,17 @@ def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message,
 
 
 def goal_messages(card: TaskCard, goal: str) -> tuple[Message, ...]:
-    """Ask, before a run, whether a user's goal fits the task's own fitness."""
+    """Ask, before a run, if a goal fits the task's fitness."""
     request = render("task/goal_check", card=card, goal=goal, reached={})
     return _pair("task/goal_check_system", request)
 
 
 def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episodes: str) -> tuple[Message, ...]:
-    """Ask whether the final policy does what the user wanted.
+    """Ask if the final policy reaches the user's goal.
 
     Args:
         card: The task.
-        goal: The user's own words for what the robot should do; empty if there are none beyond the task's description.
+        goal: The user's words for the behaviour; empty to use the task's description alone.
         feedback: The user's words on earlier results, newest last.
         episodes: Episodes of the policy as text.
     """
@@ -227,7 +227,7 @@ def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episode
 
 
 def _pair(system: str, request: str, **facts: Any) -> tuple[Message, Message]:
-    """A system message from its template, and a request."""
+    """Return a system message from its template, and a request."""
     return Message(role="system", content=render(system, **facts)), Message(role="user", content=request)
 
 
@@ -235,7 +235,7 @@ def _pair(system: str, request: str, **facts: Any) -> tuple[Message, Message]:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """Hides pydantic's own methods, one of which reads files."""
+    """Hide pydantic's methods, one of which reads files."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         hidden = isinstance(obj, BaseModel) and hasattr(BaseModel, attr)
@@ -259,7 +259,7 @@ def _environment(templates: Templates) -> Environment:
 
 
 def standing(record: CandidateRecord) -> str:
-    """A candidate's fitness and success rate in a line."""
+    """Write fitness and success rate of a candidate in a line."""
     result = record.result
     if result is None or result.fitness is None:
         return f"failed: {record.outcome}" if record.outcome else "not trained"
@@ -273,7 +273,7 @@ def standing(record: CandidateRecord) -> str:
 
 
 def open_warnings(record: CandidateRecord) -> tuple[Finding, ...]:
-    """The critic's warnings that training neither settled nor repeated as a flag of the same component."""
+    """Return the critic's warnings that training neither settled nor repeated as a flag of the same component."""
     warnings = _warnings(record.verdict.findings)
     if record.analysis is None or record.fitness is None:
         return warnings
@@ -310,7 +310,7 @@ def _ranges(variable: VariableCard) -> str:
 
 
 def _bounds(variable: VariableCard, reached: Mapping[str, Sequence[Range]]) -> str:
-    """Lowest and highest value of each part that trained policies reach, but for a few."""
+    """Write the lowest and highest value of each part under trained policies, without outliers."""
     ranges = reached.get(variable.name, ())
     lows, highs = ([float(f"{round(part[end], 5):.2g}") for part in ranges] for end in (0, 2))
     return _triples(variable.parts, lows, highs)
@@ -329,13 +329,13 @@ def _one_line(text: str) -> str:
 
 
 def _fenced(text: str, language: str = "") -> str:
-    """A block of code whose fence is longer than any in it, so that nothing in it can end it."""
+    """Fence a block of code with more ticks than any run of ticks in it."""
     fence = _ticks(text, 3)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
 
 
 def _code(text: str) -> str:
-    """Code within a line."""
+    """Mark code within a line."""
     ticks = _ticks(text, 1)
     return f"{ticks}{text}{ticks}" if len(ticks) == 1 else f"{ticks} {text} {ticks}"
 
@@ -345,7 +345,7 @@ def _ticks(text: str, least: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Somebody else's words, marked in every line, so that they cannot pass for the prompt's."""
+    """Mark every line of a quotation, so that no line passes for the prompt's text."""
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 

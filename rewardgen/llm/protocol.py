@@ -1,4 +1,4 @@
-"""Protocol of a language model, and the errors of a call."""
+"""Protocol of a language model, and errors of a call."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ class LLM(Protocol):
     """Answers chat requests.
 
     To add a way to reach a model, write a class with `complete` that makes one attempt per call, and give it a scheme
-    in `rewardgen.llm.factory`; retries and the archive of all calls are put around it there.
+    in `rewardgen.llm.factory`, which adds retries and the archive.
     """
 
     async def complete(self, request: LLMRequest) -> Reply:
-        """The model's reply, never empty.
+        """Return the model's reply, never empty.
 
         Args:
             request: The messages, with a label that is unique within a run.
 
         Raises:
             CallFailed: No usable answer, after any retries. Other calls may succeed.
-            CallRefused: This request is never answered. Others may be.
+            CallRefused: This request never succeeds. Other calls may.
             CredentialsError: The API key is missing or was refused, or the account is empty.
             ModelError: No request can succeed: the model or address is unknown.
             BudgetExhausted: The limit on cost or tokens leaves no room for the call.
@@ -32,14 +32,14 @@ class LLM(Protocol):
 
 
 class CallFailed(RewardgenError):
-    """One call got no usable answer.
+    """A call without a usable answer.
 
     Args:
         message: The failure.
         hint: The fix.
         usage: Usage of the call: an empty reply is paid for too.
         transient: True if the same call may succeed later.
-        retry_after_s: How long the server asks to wait before the next attempt [s]; None if it does not say.
+        retry_after_s: Wait that the server asks for before the next attempt [s]; None if unknown.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class CallFailed(RewardgenError):
 
 
 class CallRefused(CallFailed):
-    """A request that will not be answered: it is too long, or a filter objects to it."""
+    """A request that never succeeds: too long, or blocked by a filter."""
 
     def __init__(self, message: str, hint: str = "", *, usage: Usage | None = None) -> None:
         super().__init__(message, hint, usage=usage, transient=False)

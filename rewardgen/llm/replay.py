@@ -1,8 +1,8 @@
-"""Answers from the archive of a recorded run alone.
+"""Answer from the archive of a recorded run.
 
-Training on another processor may end in other digits, which are in later requests. So a request that was not recorded
-word for word gets the reply to the same part of the same candidate; the transcript of the call says so, and `differing`
-counts them. A verdict on episodes stands for these episodes alone.
+Training on another processor may change digits in later requests. So a request that differs from the recorded one gets
+the reply to the same part of the same candidate; the transcript says so, and `differing` counts such replies. A verdict
+holds for the recorded episodes only.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from rewardgen.store.messages import VERDICT, LLMRequest, Reply, Usage
 
 _OTHERWISE = ", recorded for a request that differs: "
 _DESIGN = re.compile("(.*)/designer/(?!repair)")
-"""Labels of designs. A repair answers the findings on one draft, so it stands for no other reply."""
+"""Labels of designs; a repair answers the findings on one draft, and replaces no other reply."""
 
 
 class ReplayLLM:
-    """Gives each request its recorded answer, at no cost. A call that failed when recorded fails again.
+    """Give each request its recorded answer, without cost. A recorded failure fails again.
 
     Args:
         folder: The archive of the recorded run.
 
     Raises:
-        RunFolderError: It holds no recorded calls, or none that was answered.
+        RunFolderError: The folder holds no answered call.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -49,15 +49,15 @@ class ReplayLLM:
         """See `LLM.complete`.
 
         Raises:
-            CallFailed: It failed when it was recorded.
-            CallRefused: It was refused when it was recorded, or nothing was recorded for its label.
+            CallFailed: The recorded call failed.
+            CallRefused: The recorded call was refused, or its label has none.
         """
         same = [call for call in self._calls if call.request == request]
         reply = next((call.reply for call in same if call.reply), None)
         if reply is not None:
             return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0})
         if same:
-            # The very words of the recorded run: they are in later prompts, which have to be the recorded ones.
+            # The recorded text: later prompts quote it, and must equal the recorded prompts.
             if same[-1].refused:
                 raise CallRefused(same[-1].failure, "it was refused when it was recorded")
             hint = f"it failed when it was recorded: `rewardgen resume {self._folder.parent.name}` makes it again"
@@ -67,7 +67,7 @@ class ReplayLLM:
         return self._nearest(request)
 
     def _nearest(self, request: LLMRequest) -> Reply:
-        """The reply to the same label, else the same candidate's design by another operator."""
+        """Return the reply to the same label, else the same candidate's design by another operator."""
         answered = [call for call in self._calls if call.reply]
         fitting = [call for call in answered if call.request.label == request.label]
         if not fitting and (design := _DESIGN.match(request.label)):
@@ -83,7 +83,7 @@ class ReplayLLM:
 
 
 def differing(folder: Path) -> int:
-    """Number of replies in a run's archive that a replay took from a request that differs.
+    """Count the replies in a run's archive that a replay took from a differing request.
 
     Raises:
         RunFolderError: The archive is damaged.
@@ -92,7 +92,7 @@ def differing(folder: Path) -> int:
 
 
 def _first_difference(call: ArchivedCall, request: LLMRequest) -> str:
-    """The first part of a request that differs from the recorded one."""
+    """Describe the first difference between a request and the recorded one."""
     old, new = call.request, request
     for name in ("label", "temperature", "max_tokens"):
         if getattr(old, name) != getattr(new, name):

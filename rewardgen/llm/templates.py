@@ -1,4 +1,4 @@
-"""Prompt templates as text: the shipped ones, and a user's own in their place."""
+"""Prompt templates as text: the shipped ones, and a user's replacements."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Templates:
 
     Attributes:
         sources: Name to text.
-        own: Names of the user's own.
-        place: Folder of the user's own.
+        own: Names of the user's templates.
+        place: Folder of the user's templates.
     """
 
     sources: Mapping[str, str]
@@ -32,23 +32,23 @@ class Templates:
     place: Path | None = None
 
     def file(self, name: str) -> Path:
-        """Path of a template, also of one that is missing."""
+        """Return the path of a template, which may not exist."""
         folder = self.place if self.place is not None and name in self.own else shipped("prompts")
         return folder / (name + ENDING)
 
     def hashes(self) -> dict[str, str]:
-        """A short hash of each, for a run's provenance."""
+        """Return a short hash of each template, for a run's provenance."""
         return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in sorted(self.sources.items())}
 
 
 @cache
 def shipped_templates() -> Templates:
-    """The templates that come with the package."""
+    """Return the templates of the package."""
     return Templates(_read(shipped("prompts")))
 
 
 def with_own(folder: Path) -> Templates:
-    """The shipped templates with a user's in place of those of the same name.
+    """Return the shipped templates, replaced by a user's of the same name.
 
     Raises:
         UsageError: The folder holds no template, or one that cannot be read.
@@ -65,12 +65,12 @@ def with_own(folder: Path) -> Templates:
 
 
 def _read(folder: Path) -> dict[str, str]:
-    """The templates in a folder by name; links are not followed, because a run's folder may be somebody else's."""
+    """Read the templates in a folder; links are not followed, as a run's folder may come from a stranger."""
     paths = sorted(folder.rglob(f"*{ENDING}"))[:_MOST_FILES]
     names = [path.relative_to(folder).as_posix().removesuffix(ENDING) for path in paths]
     return {name: read_plain(path, _MOST_BYTES).decode() for name, path in zip(names, paths, strict=True)}
 
 
 def unknown(name: str, templates: Templates) -> UsageError:
-    """The error for a name that no template has."""
+    """Return the error for an unknown name."""
     return UsageError(f"there is no prompt `{name}`", did_you_mean(name, templates.sources))

@@ -1,4 +1,4 @@
-"""Caps on one call of a reward: elements of a tensor and turns of its loops. The worker's limits do the rest."""
+"""Caps on one call of a reward: elements of a tensor and loop iterations. The worker's limits do the rest."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-MAX_TURNS = 10_000
-"""Loop turns in one call of a reward."""
+MAX_ITERATIONS = 10_000
+"""Loop iterations in one call of a reward."""
 _ELEMENTS = 1_000_000
 _ELEMENTS_PER_ENV = 256
 _INPUTS_PER_ENV = 4
-"""A tensor may have this many times the elements of the largest input."""
+"""Elements of a tensor per env, relative to the largest input."""
 _FACTORIES = frozenset(["zeros", "ones", "full", "new_zeros", "new_ones", "new_full"])
 _REPEATING = frozenset(["repeat", "tile", "repeat_interleave"])
 
@@ -25,7 +25,7 @@ class SizeError(ValueError):
 
 
 class Caps(TorchFunctionMode):
-    """Raise where a result of torch is too large, before memory is taken where that is cheap to tell.
+    """Raise an error where a tensor is too large, before its allocation where the size is cheap to predict.
 
     Args:
         inputs: Inputs of the call, (N, ...) each.
@@ -37,20 +37,20 @@ class Caps(TorchFunctionMode):
         num_envs = len(tensors[0]) if tensors else 0
         largest = max((math.prod(tensor.shape[1:]) for tensor in tensors), default=1)
         self._elements = _ELEMENTS + max(_ELEMENTS_PER_ENV, _INPUTS_PER_ENV * largest) * num_envs
-        self._turns = MAX_TURNS
+        self._iterations = MAX_ITERATIONS
 
-    def turns(self, items: Iterable[Any]) -> Iterator[Any]:
-        """Iterate over the items of a loop and count them."""
+    def counted(self, items: Iterable[Any]) -> Iterator[Any]:
+        """Iterate over the items of a loop, and count them."""
         for item in items:
-            self._turns -= 1
-            if self._turns < 0:
-                raise ValueError(f"more than {MAX_TURNS} loop turns in one call")
+            self._iterations -= 1
+            if self._iterations < 0:
+                raise ValueError(f"more than {MAX_ITERATIONS} loop iterations in one call")
             yield item
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Call a function of torch within the cap."""
+        """Call a function of torch, and check the size of its result."""
         options = kwargs or {}
-        self._check(_asked(getattr(func, "__name__", ""), args, options))
+        self._check(_requested(getattr(func, "__name__", ""), args, options))
         result = func(*args, **options)
         for value in result if isinstance(result, list | tuple) else (result,):
             if isinstance(value, Tensor):
@@ -62,8 +62,8 @@ class Caps(TorchFunctionMode):
             raise SizeError(f"a tensor of {elements:.3g} elements is too large, the limit is {self._elements}")
 
 
-def _asked(name: str, operands: tuple[Any, ...], options: Mapping[str, Any]) -> int:
-    """Elements of the result of a factory, a repetition or a broadcast of two tensors; 0 for any other function."""
+def _requested(name: str, operands: tuple[Any, ...], options: Mapping[str, Any]) -> int:
+    """Return the size of the result of a factory, a repetition or a broadcast of two tensors; else 0 [elements]."""
     if name in _FACTORIES or name in _REPEATING:
         first = operands[0] if operands and isinstance(operands[0], Tensor) else None
         rest = [*(operands if first is None else operands[1:]), *(options.get(key) for key in ("size", "repeats"))]
@@ -71,7 +71,7 @@ def _asked(name: str, operands: tuple[Any, ...], options: Mapping[str, Any]) -> 
         count = math.prod(size for size in _integers(sizes) if size >= 0)
         return count * first.numel() if first is not None and name in _REPEATING else count
     if len(operands) == 2 and isinstance(operands[0], Tensor) and isinstance(operands[1], Tensor):
-        # Not `torch.broadcast_shapes`: its first call imports modules that change the process's warning filters.
+        # `torch.broadcast_shapes` imports modules at its first call, which change the process's warning filters.
         pairs = [*zip_longest(*(reversed(operand.shape) for operand in operands), fillvalue=1)]
         if operands[0].shape != operands[1].shape and all(
             one == other or 1 in (one, other) for one, other in pairs

@@ -1,4 +1,4 @@
-"""The contract of a reward's return value: its components, their sum, and the error for anything else."""
+"""Contract of a reward's return value: components, their sum, and the error for anything else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_COMPONENTS = 32
 _COMPONENT_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _ROUNDING = 1e-5
 _LARGE_RESIDUAL = 1e-3
-"""Root of the mean square of a residual over that of the total; a larger one is no rounding."""
+"""Root mean square of a residual relative to the total's, above which it is more than rounding."""
 
 RewardFailureKind = Literal["exception", "shape", "non-finite"]
 
@@ -29,7 +29,7 @@ class RewardError(RewardgenError):
     Args:
         message: The failure, without the line; `str(error)` begins with the line.
         line: Line of the reward's source, if the error has one.
-        kind: `exception`, `shape` for anything but a dict of (N,) tensors, or `non-finite`.
+        kind: `exception`, `shape` for any value but a dict of (N,) tensors, or `non-finite`.
         hint: The text to write instead.
         component: The component at fault, if any.
     """
@@ -55,7 +55,7 @@ class Components(dict[str, Tensor]):
     """Component name to (N,) float32, already weighted, of one call of a reward.
 
     Attributes:
-        total: Their sum, (N,) float32: the reward.
+        total: Sum of the components, (N,) float32: the reward.
     """
 
     __slots__ = ("total",)
@@ -76,11 +76,11 @@ def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Component
         inputs: The inputs of the call, (N, ...) each.
 
     Returns:
-        The components and their sum. A total that the reward returns itself is taken as their sum; its difference from
-        the others is a component `residual`.
+        The components and their sum. A total in the return value is the sum; its difference from the components becomes
+        the component `residual`.
 
     Raises:
-        RewardError: It is not a dict of one finite value per env, or these add up to more than a float can hold.
+        RewardError: The value is not a dict of one finite number per env, or the sum overflows a float.
     """
     parts, total = _split(returned)
     like = next(iter(inputs.values()))
@@ -93,12 +93,12 @@ def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Component
     else:
         components.total = named["total"] = _value_per_env("total", total, like)
         components[RESIDUAL] = combined = components.total - combined
-    # One check for all: a value that is not finite shows in their sum, and infinities of opposite sign are NaN.
+    # One check for all: a non-finite value shows in the sum; infinities of opposite sign give NaN.
     squares = combined.dot(combined).item()
     if not math.isfinite(squares):
         _check_finite(named, combined, inputs)
     if total is not None and 0.0 < squares <= _LARGE_RESIDUAL**2 * components.total.dot(components.total).item():
-        # The same numbers, added up in another order.
+        # Rounding: the same numbers in another order.
         rounding = torch.stack(values).abs().amax(0) * _ROUNDING
         components[RESIDUAL] = torch.where(combined.abs() <= rounding, 0.0, combined)
     return components
@@ -121,15 +121,15 @@ def _split(returned: Any) -> tuple[dict[Any, Any], Any]:
 def _checked_name(name: Any) -> str:
     if isinstance(name, str) and _COMPONENT_NAME.fullmatch(name):
         return name
-    shown = f"`{str(name)[:60]}`" if isinstance(name, str | int | float) else f"a {type(name).__name__}"
-    message = f"{shown} is not a component name"
+    key = f"`{str(name)[:60]}`" if isinstance(name, str | int | float) else f"a {type(name).__name__}"
+    message = f"{key} is not a component name"
     raise RewardError(message, None, "shape", "use letters, digits and `_`, 48 at most, starting with a letter")
 
 
 def _value_per_env(name: str, value: Any, like: Tensor) -> Tensor:
     """Convert a component to (N,) float32, on the device of the input `like`, (N, ...)."""
     num_envs = like.shape[0]
-    if type(value) is not Tensor:  # a subclass would bring methods of its own
+    if type(value) is not Tensor:  # a subclass may override methods
         if isinstance(value, int | float):
             return torch.full((num_envs,), float(value), device=like.device)
         message = f"component `{name}` is a {type(value).__name__}, expected a tensor of shape (N,)"
@@ -149,8 +149,8 @@ def _value_per_env(name: str, value: Any, like: Tensor) -> Tensor:
 def _added_up(values: Sequence[Tensor]) -> Tensor:
     """Add up components, (N,) each, one after the other.
 
-    A reduction over stacked components adds them up in another order near the end of the batch, and a slice would be
-    priced otherwise among others than alone.
+    A reduction over stacked components has another order near the end of a batch, so a slice would get other bits alone
+    than among others.
     """
     total = values[0] + values[1] if len(values) > 1 else values[0].clone()
     for value in values[2:]:
@@ -165,7 +165,7 @@ def _check_finite(components: Mapping[str, Tensor], combined: Tensor, inputs: Ma
             env = int(wrong.nonzero()[0])
             seen = ", ".join(f"{key} = {_short(tensor[env])}" for key, tensor in inputs.items())
             message = f"component `{name}` is {float(value[env])} in {int(wrong.sum())} of {len(value)} envs"
-            others = [f"`{key}`" for key, each in components.items() if key != name and not each.isfinite().all()]
+            others = [f"`{key}`" for key, other in components.items() if key != name and not other.isfinite().all()]
             message += f"; not finite either: {', '.join(others)}" if others else ""
             raise RewardError(f"{message}, as at {seen[:300]}", None, "non-finite", _FINITE_HINT, name)
     if not bool(combined.isfinite().all()):
@@ -173,7 +173,7 @@ def _check_finite(components: Mapping[str, Tensor], combined: Tensor, inputs: Ma
 
 
 def _short(value: Tensor) -> str:
-    numbers = [f"{each:.4g}" for each in value.reshape(-1)[:8].tolist()]
+    numbers = [f"{number:.4g}" for number in value.reshape(-1)[:8].tolist()]
     return numbers[0] if value.ndim == 0 else f"[{', '.join(numbers)}]"
 
 

@@ -22,21 +22,21 @@ Call = Callable[[dict[str, Tensor]], Mapping[str, Tensor]]
 
 _SEED = 40_000_003
 _TRANSITIONS = 8192
-"""Most rows; more than are usually recorded, so that few states are missing from the rows."""
+"""Most rows; usually more than are recorded."""
 _DRAWS = 16
 """Transitions drawn for the expectation over actions and next states."""
 _ENDED_SHARE = 0.1
-"""Of all rows, those after the end of an episode: enough for a level to count, few enough to keep the rest in sight."""
+"""Share of rows after the end of an episode: enough for a level to count, few enough for the rest to matter."""
 _ROUNDING = 1e-6
-"""Values that vary by a smaller share of the largest are constant; float32 holds 7 digits."""
+"""Relative variation below which values are constant; float32 holds 7 digits."""
 
 
 class CanonicalReward(NamedTuple):
     """A reward without shaping.
 
     Attributes:
-        components: Component to its canonical values, (N,) float64; they add up to those of the reward.
-        silent: True if a component pays nothing on any transition, so that nothing is known of it.
+        components: Component to its canonical values, (N,) float64; their sum is the reward's.
+        silent: True if a component pays nothing on any transition, so that its pay is unknown.
     """
 
     components: dict[str, Tensor]
@@ -64,7 +64,7 @@ class RewardDistance:
         terminates: True if episodes of the task can end before their time.
 
     Attributes:
-        rows: Inputs of the N transitions that are compared on, (N, ...) each.
+        rows: Inputs of the N transitions for comparisons, (N, ...) each.
     """
 
     def __init__(self, inputs: Inputs, discount: float, terminates: bool) -> None:
@@ -77,21 +77,20 @@ class RewardDistance:
         self._terminates = terminates
 
     def canonical(self, call: Call, reads: Sequence[str]) -> CanonicalReward:
-        """Remove from a reward everything that potential shaping can add.
+        """Remove potential shaping from a reward.
 
         C(R)(s, a, s') = R(s, a, s') + E[discount R(s', A, S') - R(s, A, S') - discount R(S, A, S')], with S, A and S'
         drawn from the transitions. EPIC's form has no level, because a constant per step is the shaping by a constant
-        potential. Where episodes can end early it is not: a bonus per step then pays for staying alive. There
-        E[R(S, A, S')] is added again, and rows are that follow the end of an episode, when nothing is paid any more. A
-        potential then changes nothing if it is zero on average; one that is not leaves an episode's end with a price,
-        and that is a difference.
+        potential. Where episodes can end early, a constant pays for staying alive. There E[R(S, A, S')] is added again,
+        with rows for the time after an episode's end, which pay nothing. Shaping by a potential of mean zero then
+        changes nothing; any other potential puts a price on an episode's end, which is a difference.
 
         Args:
-            call: Computes components, (K,) each, from inputs of K transitions.
-            reads: Names of its inputs.
+            call: Function from inputs of K transitions to components, (K,) each.
+            reads: Names of the inputs.
 
         Raises:
-            RewardError: It reads an input that was not recorded, or fails on one of the transitions.
+            RewardError: An input was not recorded, or the reward fails on a transition.
         """
         missing = [name for name in reads if name not in self.rows]
         if missing:
@@ -106,7 +105,7 @@ class RewardDistance:
     def _put_together(self, paid: Tensor, after: Tensor, before: Tensor) -> Tensor:
         level = before.mean()
         values = paid + self._discount * (after - level) - (before - level)
-        largest = max(float(each.abs().max()) for each in (paid, after, before))
+        largest = max(float(pay.abs().max()) for pay in (paid, after, before))
         if float(values.std()) <= _ROUNDING * largest:
             values = values.mean().expand_as(values)
         if not self._terminates:
@@ -115,7 +114,7 @@ class RewardDistance:
 
     def _expected(self, call: Call, reads: Sequence[str], state: str) -> dict[str, Tensor]:
         """E[R(s, A, S')] for the states before (`prev_`) or after the transitions; component to (N,) float64."""
-        rows, draws = (len(next(iter(each.values()))) for each in (self.rows, self._draws))
+        rows, draws = (len(next(iter(inputs.values()))) for inputs in (self.rows, self._draws))
         jumps = {}
         for name in reads:
             variable = name.removeprefix("prev_")
@@ -137,7 +136,7 @@ def distance(one: Tensor, other: Tensor) -> float | None:
     directions = _direction(one), _direction(other)
     if directions[0] is None or directions[1] is None:
         return None
-    # Half the length of the difference is the same, without the digits that 1 - correlation loses near 0.
+    # Equal to half the length of the difference, which keeps the digits that 1 - correlation loses near 0.
     return min(1.0, 0.5 * float((directions[0] - directions[1]).norm()))
 
 

@@ -1,7 +1,7 @@
-"""A reward as a file that a user imports: it needs torch alone, and runs the source that trainings ran.
+"""Write a reward as a file to import: it needs only torch, and runs the source that was trained.
 
-Every character of the file is ours or of a source that the reward language accepts. Lines that the harness makes
-without effect, imports of other modules and decorators, are comments in the file.
+Every character of the file is ours, or of a source that the reward language accepts. Imports of other modules and
+decorators, which have no effect in training, are comments in the file.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from rewardgen.reward.signature import read_signature
 from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED, NUMPY_VALUES, PREDEFINED_MODULES
 
 _LEFT_OUT = "#: "
-"""Start of a line of the source that the file leaves out."""
+"""Prefix of a source line that is a comment in the file."""
 _NUMPY = "numpy__"
-"""Name of the numpy aliases; the language has no name with a double underscore."""
+"""Name of the numpy aliases; names with a double underscore are refused in rewards."""
 _OURS = ("reward_and_components", "INPUTS")
 _KEPT = ("torch", "math", "typing")
 _HERE = Path(__file__).parent
 
 
 def reward_file(source: str) -> str:
-    """Write the file of a reward: `compute_reward`, the names it uses beside torch, and `reward_and_components`.
+    """Write the file of a reward: `compute_reward`, the helpers in its scope, and `reward_and_components`.
 
     Args:
         source: Any text.
 
     Raises:
-        UsageError: It is not written in the reward language, or uses a name of the file.
+        UsageError: The text is not in the reward language, or uses a name of the file.
     """
     if findings := check_language(source):
         raise UsageError(f"it is not written in the reward language: {findings[0].message}", findings[0].hint)
@@ -57,10 +57,9 @@ def reward_file(source: str) -> str:
 
 
 def reward_in(text: str) -> str:
-    """Return the reward of a file that `reward_file` made, to be reviewed or trained again; any other text unchanged.
+    """Return the reward in a file that `reward_file` wrote, to review or train again; any other text unchanged.
 
-    A file with anything beside its reward that `reward_file` would not write is such a text: importing it would run
-    that too.
+    A file with added code beside its reward stays unchanged, because importing it would run that code.
 
     Args:
         text: Text of the file.
@@ -77,7 +76,7 @@ def reward_in(text: str) -> str:
 
 
 def _body(source: str, tree: ast.Module) -> str:
-    """Return the source with the lines that the file leaves out as comments."""
+    """Return the source, with its dropped lines as comments."""
     lines = source.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     for part in _left_out(tree):
         for index in range(part.lineno - 1, part.end_lineno or part.lineno):
@@ -103,7 +102,7 @@ def _used(tree: ast.Module) -> set[str]:
 
 
 def _imports(scope: Scope, tree: ast.Module) -> Iterator[str]:
-    """Yield imports for the names of modules that the reward uses and does not import at its top."""
+    """Yield imports for the modules that the reward uses without importing them at its top."""
     yield "import torch"
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) and not _is_left_out(node)]
     bound = Scope(ast.Module(list[ast.stmt](imports), [])).imports
@@ -121,7 +120,7 @@ def _predefined(scope: Scope) -> dict[str, str]:
 
 
 def _helpers(scope: Scope, tree: ast.Module) -> Iterator[str]:
-    """Yield the names of the language that torch lacks, as this package defines them, in functions of their own."""
+    """Yield the code of `tolerance` and of numpy aliases, if the reward uses them."""
     used = _used(tree)
     if "tolerance" in used - scope.variables - scope.functions.keys():
         yield _enclosed("tolerance", "tolerance.py", "tolerance", (), _TOLERANCE_NOTE)
@@ -142,7 +141,7 @@ def _helpers(scope: Scope, tree: ast.Module) -> Iterator[str]:
 
 
 def _enclosed(name: str, module: str, returned: str, before: tuple[str, ...], note: str) -> str:
-    """Write a module of this package as a function around it, so that its names stay apart, and call the function."""
+    """Wrap a module of this package in a function, so that its names stay apart, and call it."""
     source = (_HERE / module).read_text()
     statements = [node for node in ast.parse(source).body[1:] if not _is_of_package(node)]
     imports = [ast.unparse(node) for node in statements if isinstance(node, ast.Import | ast.ImportFrom)]

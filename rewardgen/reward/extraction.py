@@ -1,29 +1,31 @@
-"""Find the source in a language model's reply: the whole block, with helpers, constants and imports."""
+"""Find the source of a reward, or a JSON object, in a language model's reply."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 import textwrap
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 _ENTRY = re.compile(r"^[ \t]*(async[ \t]+)?def[ \t]+compute_reward\b", re.MULTILINE)
 _CLASS = re.compile(r"^class[ \t]+\w+", re.MULTILINE)
 _ANY_FUNCTION = re.compile(r"^[ \t]*def[ \t]+\w+[ \t]*\(", re.MULTILINE)
-_FENCE = re.compile(r"[ \t>]*(`{3,}+|~{3,}+)([^`\n]*)$")  # possessive, or it is tried again from every `~`
+_FENCE = re.compile(r"[ \t>]*(`{3,}+|~{3,}+)([^`\n]*)$")  # possessive: linear time
 # A line of code outside a fence: indented, a comment, a bracket, an import, a definition, a constant.
 _CODE_LINE = re.compile(r"\s|#|[)\]}@]|(import|from|def|class|async|if|for|return)\b|[A-Za-z_]\w*\s*(:[^=]+)?=[^=]|$")
 _MAX_REPLY = 1_000_000
 _MOST_PARSED = 24_000
-"""Characters of a text that is parsed at most; no longer reward is accepted."""
+"""Longest text that is parsed [characters]; longer rewards are refused."""
 
 
 def extract_source(reply: str) -> str:
     """Extract the source of the reward from a reply.
 
-    Of several fenced blocks the last that defines `compute_reward` is taken, and one that parses before one that does
-    not: models write drafts before the final version.
+    From several fenced blocks, take the last that defines `compute_reward` and parses; models write drafts before the
+    final version.
 
     Args:
         reply: A language model's reply.
@@ -37,7 +39,7 @@ def extract_source(reply: str) -> str:
 
 
 def extract_class(reply: str) -> str:
-    """Extract the source of a class from a reply, chosen likewise; empty if there is none.
+    """Extract the source of a class from a reply, chosen in the same way; empty if there is none.
 
     Args:
         reply: A language model's reply.
@@ -53,6 +55,25 @@ def fenced_blocks(reply: str) -> list[str]:
         reply: A language model's reply.
     """
     return [_clean(block) for block in _fenced(_text(reply))]
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a reply: its last fenced block that is one, else from first to last brace.
+
+    Args:
+        text: The reply; other words may surround the object.
+
+    Returns:
+        The object, or None.
+    """
+    for block in (*reversed(fenced_blocks(text)), text[text.find("{") : text.rfind("}") + 1]):
+        try:
+            value = json.loads(block)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    return None
 
 
 def _text(reply: str) -> str:

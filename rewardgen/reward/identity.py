@@ -23,7 +23,7 @@ def source_fingerprint(source: str) -> str:
     constants do not change the hash; numbers, component names and operations do.
 
     Args:
-        source: Source of the reward; text that does not parse is hashed as it is.
+        source: Source of the reward; invalid syntax is hashed as text.
 
     Returns:
         16 hex digits.
@@ -34,7 +34,7 @@ def source_fingerprint(source: str) -> str:
 
 
 class _Plain(ast.NodeTransformer):
-    """Leave out imports, docstrings, annotations and decorators, and write names of modules in full."""
+    """Drop imports, docstrings, annotations and decorators, and write module names in full."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -66,7 +66,7 @@ def _normalised(tree: ast.Module) -> str:
 
 
 def _inputs(tree: ast.Module) -> set[str]:
-    """Return the inputs of the entry, and sort them there: callers give them by name."""
+    """Return the inputs, and sort them in the tree: callers pass them by name."""
     names: set[str] = set()
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == ENTRY:

@@ -1,10 +1,10 @@
 """The reward language: an allow-list over the syntax tree of a generated reward. Nothing is executed here.
 
-Not Python minus the dangerous parts, but a small tensor language with Python's syntax. Callables are never values: a
-call names a listed function of torch or math, a listed method, or a function of the reward itself.
+A small tensor language with Python's syntax. Callables are never values: a call names a listed function of torch, math
+or numpy, a listed method, or a function of the reward.
 """
 
-# The names of visitor methods are given by `ast`.
+# `ast` prescribes the names of visitor methods.
 # ruff: noqa: N815
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_language(source: str) -> tuple[Finding, ...]:
 
 
 class _Checker(ast.NodeVisitor):
-    """Collect the refusals of a reward, each with its line and what to write instead.
+    """Collect the refusals of a reward, with lines and hints.
 
     Args:
         tree: The parsed reward.
@@ -63,7 +63,7 @@ class _Checker(ast.NodeVisitor):
         self._scope = Scope(tree)
         entries = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
         self._inputs = {argument.arg for entry in entries for argument in entry.args.args}
-        # The function that is being checked, empty at the top level.
+        # Name of the function under check; empty at the top level.
         self._function = ""
         self._fixed: set[str] = set()
         self._constants = _stored(tree.body)
@@ -95,7 +95,7 @@ class _Checker(ast.NodeVisitor):
         self.findings.append(refusal("language", detector, message, hint, getattr(node, "lineno", None)))
 
     def _refuse_name(self, node: ast.AST, detector: str, name: str, valid: Iterable[str], form: str = "`{}`") -> None:
-        """Refuse an unknown name, with its usual replacement or the nearest of the valid names."""
+        """Refuse an unknown name, with its usual replacement or the nearest valid name."""
         first, last = name.split(".")[0], name.split(".")[-1]
         instead = vocabulary.NO_REACH if "__" in last else vocabulary.INSTEAD.get(last) or vocabulary.INSTEAD.get(first)
         hint = instead or "write it with elementwise torch functions"
@@ -106,7 +106,7 @@ class _Checker(ast.NodeVisitor):
         self._refuse(node, detector, f"uses {form.format(name)}, which is not in the reward language", hint)
 
     def _refuse_construct(self, node: ast.AST, construct: ast.AST) -> None:
-        """Refuse a construct at the line of a node: operators have none themselves."""
+        """Refuse a construct at the line of a node; operators have no line."""
         kind = type(construct).__name__
         default = (f"`{kind}`", "write plain expressions, assignments, `if` and `for`")
         name, instead = vocabulary.REFUSED.get(kind, default)
@@ -131,7 +131,7 @@ class _Checker(ast.NodeVisitor):
                 self._refuse_import(node, alias.name)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Allow listed names of those modules; `typing` serves annotations only."""
+        """Allow the listed names of a module; `typing` serves annotations only."""
         module = node.module or ""
         if node.level or module not in vocabulary.IMPORTABLE:
             self._refuse_import(node, "." * node.level + module)
@@ -143,7 +143,7 @@ class _Checker(ast.NodeVisitor):
                     self._refuse_import(node, dotted)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """Allow plain functions; decorators that change nothing are left out where a reward runs."""
+        """Allow plain functions, and decorators without effect, which are dropped where a reward runs."""
         for decorator in node.decorator_list:
             named = decorator.func if isinstance(decorator, ast.Call) else decorator
             plain = not isinstance(decorator, ast.Call) or not (decorator.args or decorator.keywords)
@@ -175,7 +175,7 @@ class _Checker(ast.NodeVisitor):
         self._function, self._fixed = outer
 
     def _check_change(self, node: ast.AST, changed: ast.expr) -> None:
-        """Refuse a change of a parameter or a constant in place; every call starts from the same constants."""
+        """Refuse an in-place change of a parameter or a constant: every call starts from the same constants."""
         while isinstance(changed, ast.Subscript):
             changed = changed.value
         if isinstance(changed, ast.Name) and changed.id in self._fixed:
@@ -239,7 +239,7 @@ class _Checker(ast.NodeVisitor):
         self.visit(node.iter)
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
-        """Branch on constants and shapes; values of tensors differ between envs."""
+        """Allow branches on constants and shapes; values of tensors differ between envs."""
         self._check_condition(node.test)
         self.generic_visit(node)
 
@@ -256,7 +256,7 @@ class _Checker(ast.NodeVisitor):
                 return
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Raise a plain exception with a text, as in `raise ValueError("unknown kind")`."""
+        """Allow a plain exception with a text, as in `raise ValueError("unknown kind")`."""
         call = node.exc
         named = call.func if isinstance(call, ast.Call) else None
         plain = isinstance(named, ast.Name) and named.id in vocabulary.RAISED and named.id not in self._scope.variables
@@ -291,7 +291,7 @@ class _Checker(ast.NodeVisitor):
             self._refuse_name(node, "unknown-attribute", node.attr, vocabulary.METHODS | vocabulary.ATTRIBUTES, "`.{}`")
 
     def _check_name(self, node: ast.AST, name: str) -> bool:
-        """Refuse names with a double underscore, and return True for any other."""
+        """Return True for a valid name; refuse a double underscore."""
         if "__" not in name:
             return True
         self._refuse(node, "private-name", f"uses the name `{name}`", "use names without a double underscore")
@@ -318,12 +318,13 @@ class _Checker(ast.NodeVisitor):
             self._refuse(node, "forbidden-literal", "holds a long string", "strings only name components")
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
-        left = node.left
-        text = isinstance(left, ast.JoinedStr) or (isinstance(left, ast.Constant) and isinstance(left.value, str))
+        operand = node.left
+        constant = isinstance(operand, ast.Constant) and isinstance(operand.value, str)
+        text = constant or isinstance(operand, ast.JoinedStr)
         if isinstance(node.op, ast.Mod) and text:
             self._refuse(node, "forbidden-format", "formats a string with `%`", 'write an f-string: f"joint_{i}"')
         self._check_operator(node, node.op)
-        self.visit(left)
+        self.visit(operand)
         self.visit(node.right)
 
     def _check_operator(self, node: ast.AST, operator: ast.operator) -> None:
@@ -403,7 +404,7 @@ class _Checker(ast.NodeVisitor):
             self._refuse_name(node, "unknown-method", method.attr, vocabulary.METHODS, "`.{}()`")
 
     def _check_tolerance(self, node: ast.Call) -> None:
-        """Refuse both bounds as one argument, as dm_control takes them: here each may be a constant to tune."""
+        """Refuse both bounds in one argument, as in dm_control: here each bound may be a tunable constant."""
         named = {keyword.arg: keyword.value for keyword in node.keywords}
         second = node.args[1] if len(node.args) > 1 else named.get("lower")
         unknown = [name for name in named if name and name not in vocabulary.TOLERANCE_PARAMETERS]
@@ -416,7 +417,7 @@ class _Checker(ast.NodeVisitor):
 
 
 def _deciding(test: ast.expr) -> Iterator[ast.Call]:
-    """Yield the calls in a condition, but for those that ask for a shape or a key only."""
+    """Yield the calls in a condition that may depend on values, not only on shapes and keys."""
     waiting: list[ast.AST] = [test]
     while waiting:
         node = waiting.pop()
@@ -429,7 +430,7 @@ def _deciding(test: ast.expr) -> Iterator[ast.Call]:
 
 
 def _stored(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that statements outside of functions in them assign to."""
+    """Return the names that these statements assign, without those inside functions."""
     names: set[str] = set()
     waiting = list(nodes)
     while waiting:
@@ -453,7 +454,7 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 
 def _in_cycles(calls: dict[str, set[str]]) -> list[str]:
-    """Return the functions that can call themselves, directly or through others, in the order of their definition."""
+    """Return the functions that can call themselves, directly or through others, in order of definition."""
 
     def reached(name: str) -> set[str]:
         names: set[str] = set()

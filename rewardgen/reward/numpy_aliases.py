@@ -1,6 +1,6 @@
-"""numpy as a reward sees it: a table of aliases for functions of torch. Real numpy is out of reach.
+"""Aliases of torch functions under their names in numpy. Real numpy is out of reach of rewards.
 
-A number stays a number, and `float` is single precision, as all inputs are.
+Numbers stay numbers, and `float` is single precision, as all inputs are.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _DTYPES = {float: torch.float32, int: torch.int64, bool: torch.bool}
 
 
 def _array(value: Any, dtype: Any = None) -> Tensor:
-    """Make a tensor of a number, of numbers in lists, or of tensors, which then lie along the first axis."""
+    """Make a tensor from a number, from lists of numbers, or from tensors, stacked along the first axis."""
     if isinstance(value, list | tuple) and any(isinstance(part, Tensor) for part in value):
         value = torch.stack(tuple(value))
     return torch.as_tensor(value, dtype=_DTYPES.get(dtype, dtype))
 
 
 def _operand(value: Any) -> Any:
-    # Without axes, a tensor does not change the dtype of the others.
+    # A tensor without axes does not change the dtype of other operands.
     return torch.tensor(value, dtype=torch.float64) if isinstance(value, float) else _array(value)
 
 
 def _elementwise(function: Callable[..., Tensor]) -> Callable[..., Any]:
-    """Take numbers beside tensors; of numbers alone, return a number."""
+    """Accept numbers and tensors; for numbers alone, return a number."""
 
     def call(*operands: Any) -> Any:
         result = function(*map(_operand, operands))
@@ -40,7 +40,7 @@ def _elementwise(function: Callable[..., Tensor]) -> Callable[..., Any]:
 
 
 def _reduction(function: Callable[..., Tensor], **fixed: Any) -> Callable[..., Tensor]:
-    """Reduce over an axis; over all elements without one."""
+    """Reduce over an axis, by default over all elements."""
 
     def call(a: Any, axis: Any = None, keepdims: bool = False) -> Tensor:
         x = _array(a)

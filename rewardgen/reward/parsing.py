@@ -1,4 +1,4 @@
-"""Parse any text as a reward, bounded in size, depth and time. Nothing is executed here."""
+"""Parse any text as a reward, within bounds on size, depth and time. Nothing is executed here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_NODES = 6_000
 _MAX_DEPTH = 80
 _MAX_BRACKETS = 60
 _MAX_BITS = 64
-"""Of an integer; larger ones may be neither floats nor printable."""
+"""Longest integer [bits]; larger ones may overflow a float."""
 
 # Control characters, those that change the reading direction, which can hide code from a reader, and invisible tags.
 _HIDDEN = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
@@ -24,13 +24,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def refusal(gate: Gate, detector: str, message: str, hint: str, line: int | None = None) -> Finding:
-    """Make the rejection of a reward for its text.
+    """Make a rejection of a reward for its text.
 
     Args:
-        gate: The gate that refuses it.
+        gate: The gate.
         detector: Stable name of the rule.
         message: A verb phrase that follows "the reward".
-        hint: The text to write instead.
+        hint: The fix.
         line: Line in the source.
     """
     message = f"the reward {message}"
@@ -45,7 +45,7 @@ def parse_source(source: str) -> ast.Module | Finding:
         source: Any text.
 
     Returns:
-        The tree, or the finding that keeps it from being one.
+        The tree, or the rejection.
     """
     source = source.removeprefix("\ufeff")
     finding = _check_text(source)

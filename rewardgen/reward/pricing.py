@@ -1,8 +1,8 @@
-"""The one way to price transitions with a reward: `price`, for every form of program.
+"""Price transitions with a reward of any form.
 
 A form of reward beside the plain function is added in one file: a subclass of `Program` with its own `price`,
 registered in `rewardgen.reward.signature.FORMS` under the name of a function that only its sources define. A program
-with memory keeps it in `carry`, which `price` returns and the next call takes up. Callers never ask for the form.
+with memory keeps it in `carry`, which `price` returns for the next call. Callers never ask for the form.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RewardProgram(Protocol):
 
     Attributes:
         source: Source of the reward.
-        inputs: Names of the inputs that callers must give.
+        inputs: Names of the inputs.
         tunables: Names and defaults of the constants.
     """
 
@@ -41,8 +41,8 @@ class RewardProgram(Protocol):
         Args:
             inputs: Name to (T, N, ...) float32; the program works on copies.
             begins: (T, N) bool: True on the first step of an episode.
-            carry: What the call before returned; None where nothing came before.
-            tunables: Values for the constants, each a float or (T * N,).
+            carry: Carry of the previous call; None at the start.
+            tunables: Values for the constants, floats or (T * N,).
 
         Returns:
             Components, (T, N) each, and the carry.
@@ -80,8 +80,8 @@ def price(
         inputs: Every input of the reward, and any others, name to (T, N, ...) float32.
         begins: (T, N) bool: True on the first step of an episode. Default: True at step 0
             without a `carry`, else False.
-        carry: From the `Priced` of the steps before.
-        tunables: Values for the constants, each a float or (T * N,).
+        carry: From the `Priced` of the previous steps.
+        tunables: Values for the constants, floats or (T * N,).
 
     Raises:
         RewardError: The reward fails, or a component is not finite.
@@ -94,12 +94,12 @@ def price(
 
 
 def price_rows(program: RewardProgram, rows: Mapping[str, Tensor], tunables: Constants = _DEFAULTS) -> Components:
-    """Price N unrelated transitions: each is an episode of one step.
+    """Price N unrelated transitions, as episodes of one step.
 
     Args:
         program: The reward.
         rows: Every input of the reward, and any others, name to (N, ...) float32.
-        tunables: Values for the constants, each a float or (N,).
+        tunables: Values for the constants, floats or (N,).
 
     Returns:
         Name to (N,) float32.

@@ -1,6 +1,6 @@
-"""A reward as a callable: its checked source, run with the names of the reward language and nothing else in reach.
+"""A compiled reward: its checked source, run with the names of the reward language alone.
 
-Imported by workers only: it needs torch, and it runs generated code.
+For workers: it needs torch and runs generated code.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from rewardgen.reward.signature import ENTRY, FORMS, Signature, read_signature
 from rewardgen.reward.tolerance import BOTH_BOUNDS, tolerance
 
 FILENAME = "<reward>"
-_TURNS = "turns__"
-"""Name of the loop counter; the language has no name with a double underscore."""
+_COUNTED = "counted__"
+"""Name of the loop counter; names with a double underscore are refused."""
 
 
 class Program:
     """A compiled reward that is a function of one transition.
 
-    Every call runs the whole source anew, so a reward has no memory between calls.
+    Every call runs the whole source again, so a reward has no memory between calls.
 
     Args:
         source: Source of the reward, for messages.
@@ -68,15 +68,15 @@ class Program:
         """Compute the components of N transitions.
 
         Args:
-            inputs: Every input of the reward, and any others, each (N,) or (N, k) float32. The reward gets copies.
-            tunables: Values for the constants, each a float or (N,); the defaults serve the rest.
+            inputs: Every input of the reward, and any others, (N,) or (N, k) float32. The reward gets copies.
+            tunables: Values for the constants, floats or (N,); missing ones keep their defaults.
 
         Returns:
             Component name to (N,) float32, already weighted, with their sum, the reward. A reward that returns
-            `(total, components)` has one more component, `residual`: the total minus the sum of the others.
+            `(total, components)` also has `residual`: the total minus the sum of the components.
 
         Raises:
-            RewardError: The reward raised, returned anything but that, or a component is not finite.
+            RewardError: The reward raised, returned anything else, or a component is not finite.
         """
         needed = {name: inputs[name] for name in self._reads}
         returned = self.call(ENTRY, needed, tunables)
@@ -95,17 +95,17 @@ class Program:
 
         Args:
             function: Name of the function.
-            inputs: Its arguments, in order, (N, ...) each.
-            tunables: Its constants.
+            inputs: Arguments, in order, (N, ...).
+            tunables: Constants.
 
         Raises:
-            RewardError: It raised.
+            RewardError: The function raised.
         """
         device = next(iter(inputs.values())).device
         caps = Caps(inputs.values())
         scope = _scope(caps)
         try:
-            # What a reward makes, as by `torch.zeros(3)`, is made where its inputs are.
+            # New tensors, as of `torch.zeros(3)`, are on the device of the inputs.
             with contextlib.nullcontext() if device.type == "cpu" else device, caps:
                 exec(self._code, scope)
                 constants = {name: _copy(value) for name, value in tunables.items()}
@@ -121,7 +121,7 @@ def compile_reward(source: str) -> RewardProgram:
         source: Source of the reward.
 
     Raises:
-        RewardError: It is not written in the reward language, or has no sound signature.
+        RewardError: The source is not in the reward language, or its signature is invalid.
     """
     findings = check_language(source)
     tree = parse_source(source)
@@ -144,7 +144,7 @@ def compile_reward(source: str) -> RewardProgram:
 
 
 class _Counted(ast.NodeTransformer):
-    """Count the turns of loops, and leave out decorators, which change nothing here."""
+    """Count loop iterations, and drop decorators, which have no effect."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         node.decorator_list = []
@@ -152,7 +152,7 @@ class _Counted(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For | ast.comprehension) -> ast.AST:
         self.generic_visit(node)
-        node.iter = ast.copy_location(ast.Call(ast.Name(_TURNS, ast.Load()), [node.iter], []), node.iter)
+        node.iter = ast.copy_location(ast.Call(ast.Name(_COUNTED, ast.Load()), [node.iter], []), node.iter)
         return node
 
     visit_comprehension = visit_For
@@ -162,7 +162,7 @@ class _Counted(ast.NodeTransformer):
 
 
 def _module(dotted: str, **more: Any) -> SimpleNamespace:
-    """Make a module that holds nothing but the names of the language."""
+    """Make a module with the names of the language only."""
     module = importlib.import_module(dotted)
     return SimpleNamespace(**{name: getattr(module, name) for name in vocabulary.MODULE_NAMES[dotted]}, **more)
 
@@ -175,14 +175,14 @@ _MODULES = {"torch": _TORCH, "math": _module("math"), "numpy": NUMPY}
 
 
 class _Unused:
-    """A module whose names serve annotations, which are never evaluated."""
+    """A module for annotations, which are never evaluated."""
 
     def __getattr__(self, name: str) -> None:
         return None
 
 
 def _import(name: str, _globals: object = None, _locals: object = None, names: Any = (), _level: int = 0) -> Any:
-    """Import from the table above. C++ code of torch imports through the builtins of the calling frame too."""
+    """Import from the table above. Torch's C++ code also imports through the builtins of the calling frame."""
     top, *parts = name.split(".")
     if name in vocabulary.IMPORTABLE:
         module = _MODULES.get(top, _Unused())
@@ -203,7 +203,7 @@ _BUILTINS = {
 def _scope(caps: Caps) -> dict[str, Any]:
     """Make the globals of one call."""
     modules = {"torch": _TORCH, "math": _MODULES["math"], "F": _F, "np": NUMPY}
-    return {"__builtins__": dict(_BUILTINS), **modules, "tolerance": tolerance, _TURNS: caps.turns}
+    return {"__builtins__": dict(_BUILTINS), **modules, "tolerance": tolerance, _COUNTED: caps.counted}
 
 
 # Errors.
@@ -215,7 +215,7 @@ def _explained(error: Exception, source: str) -> RewardError:
     line = _line_of(error)
     try:
         text = " ".join(str(error).split())[:300]
-    except Exception:  # whatever a reward has put into it
+    except Exception:  # a reward may raise an error with a text of its own
         text = "no text"
     code = source.splitlines()[line - 1].strip()[:120] if line and source else ""
     place = f"`{code}`: " if code else ""
@@ -235,7 +235,7 @@ def _copy(value: Any) -> Any:
 
 
 def _line_of(error: BaseException) -> int | None:
-    """Return the innermost line of the reward in the traceback."""
+    """Return the innermost line of the reward in a traceback."""
     line = None
     trace = error.__traceback__
     while trace is not None:
@@ -250,7 +250,7 @@ _HINTS = {
     BOTH_BOUNDS: "write them apart, as in `tolerance(x, lower=bounds[0], upper=bounds[1], margin=0.5)`",
     "with a bool tensor": "make it a number first, as with `(height > 1.0).float()`",
     "is too large, the limit": "drop axes of size one, as with `.squeeze(-1)`: (N, 1) with (N,) makes (N, N)",
-    "loop turns": vocabulary.WHOLE_BATCH,
+    "loop iterations": vocabulary.WHOLE_BATCH,
     "Boolean value of Tensor": "use `torch.where(condition, a, b)`, torch.maximum or torch.minimum, not `if` or `max`",
     "must match the size of tensor": "reduce (N, k) over its last axis with `.sum(-1)`, or index a part as `x[:, 0]`",
     "only one element tensors": "keep tensors: a component is one value per env",

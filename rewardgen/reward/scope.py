@@ -18,9 +18,9 @@ class Scope:
         tree: The parsed reward.
 
     Attributes:
-        imports: Local name to what an import binds it to, such as `math.pi`.
-        functions: Functions, and lambdas given a name, by that name.
-        variables: Every other name that is bound somewhere, parameters among them.
+        imports: Local name to the imported one, such as `math.pi`.
+        functions: Functions and named lambdas, by name.
+        variables: All other bound names, with parameters.
         rebound: Names of functions or imports that are bound more than once.
     """
 
@@ -32,13 +32,13 @@ class Scope:
         self.rebound = {name for name in named if bindings[name] > (name in self.functions)}
         self.rebound |= set(self.functions) & set(self.imports) | {name for name in ("torch", "math") if bindings[name]}
         self.variables = set(bindings) - set(self.functions)
-        # A variable may be called F, for a force, in a reward that does not import torch's functions by that name.
+        # A variable may be called F, for a force.
         self._modules = {
             name: module for name, module in PREDEFINED_MODULES.items() if name not in bindings
         } | self.imports
 
     def resolve(self, node: ast.expr) -> str | None:
-        """Return the dotted name of an attribute of a module, such as `torch.linalg.norm`; None for anything else."""
+        """Return the dotted name of a module's attribute, such as `torch.linalg.norm`; else None."""
         if isinstance(node, ast.Name):
             return self._modules.get(node.id)
         if isinstance(node, ast.Attribute):

@@ -1,4 +1,4 @@
-"""The signature of a reward: its inputs, by name, and its constants that may be tuned."""
+"""Signature of a reward: its inputs, by name, and its tunable constants."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Form(NamedTuple):
     """A form of reward beside the plain function.
 
     Attributes:
-        inputs: Inputs that the program itself makes, such as `stage`; callers never give them.
-        program: Its class, `module:Class`, made from source, signature and compiled code as `Program` is.
+        inputs: Inputs that the program makes, such as `stage`; callers never pass them.
+        program: `module:Class`; the class takes source, signature and compiled code, as `Program` does.
     """
 
     inputs: tuple[str, ...]
     program: str
 
     def load(self) -> Any:
-        """Import the class; it needs torch."""
+        """Import the class, which needs torch."""
         module, _, name = self.program.partition(":")
         return getattr(importlib.import_module(module), name)
 
@@ -61,7 +61,7 @@ def read_signature(source: str) -> Signature:
         source: The reward's source.
 
     Raises:
-        UsageError: It does not parse, or defines no `compute_reward`, or a keyword-only parameter has no number.
+        UsageError: Invalid syntax, no `compute_reward`, or a keyword-only parameter without a number.
     """
     entry = _entry(source)
     defaults = zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True)
@@ -70,7 +70,7 @@ def read_signature(source: str) -> Signature:
 
 
 def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, ...]:
-    """Check that a reward takes inputs that exist, and constants with a number each.
+    """Check that a reward takes existing inputs, and constants with a number.
 
     Args:
         source: The reward's source.
@@ -106,8 +106,8 @@ def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding
         hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
         yield refusal("signature", "missing-entry", f"defines no function `{ENTRY}`; {others}", hint)
     else:
-        made = {name for form in _forms(tree) for name in form.inputs}
-        yield from _about_inputs(entries[0], None if valid is None else [*valid, *sorted(made)])
+        own_inputs = {name for form in _forms(tree) for name in form.inputs}
+        yield from _about_inputs(entries[0], None if valid is None else [*valid, *sorted(own_inputs)])
         yield from _about_tunables(entries[0].args)
 
 

@@ -1,7 +1,7 @@
-"""Uses of a size along the first axis: the number of envs is an argument of factories and views, and nothing else.
+"""Restrict the size along the first axis, the number of envs, to arguments of factories and views.
 
-A reward that calculates or branches with it is one reward for the probe and another in training. The type of a value is
-not known here, so the second and last axes count as sizes of the parts of an input.
+A reward that calculates or branches with that size differs between probe and training. Types are unknown here, so the
+second and last axes count as sizes of an input's parts.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _NESTING = (ast.Tuple, ast.List, ast.Starred, ast.keyword, ast.Slice)
 
 
 def misused_sizes(tree: ast.Module, inputs: frozenset[str]) -> Iterator[ast.expr]:
-    """Find the sizes along the first axis that are used for anything else.
+    """Yield the sizes along the first axis with any other use.
 
     Args:
         tree: The parsed reward.
-        inputs: Names of the inputs of the reward, whose `len` is such a size.
+        inputs: Names of the reward's inputs; their `len` is the number of envs.
     """
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     names: set[str] = set()
@@ -46,13 +46,13 @@ def _is_size(node: ast.expr, inputs: frozenset[str], names: set[str]) -> bool:
 
 
 def _index(size: ast.expr, parents: dict[ast.AST, ast.AST]) -> ast.expr | None:
-    """Return the index of `x.shape[index]`, None for a shape without one."""
+    """Return the index in `x.shape[index]`; None for a whole shape."""
     parent = parents.get(size)
     return parent.slice if isinstance(parent, ast.Subscript) and parent.value is size else None
 
 
 def _is_part(size: ast.expr, parents: dict[ast.AST, ast.AST], names: set[str]) -> bool:
-    """Return True for `x.shape[1]`, `x.shape[-1]` and `x.shape[1:]`, which leave the first axis out."""
+    """Return True for `x.shape[1]`, `x.shape[-1]` and `x.shape[1:]`, without the first axis."""
     match _index(size, parents):
         case ast.UnaryOp(ast.USub()) | ast.Slice(ast.Constant() | ast.UnaryOp(ast.USub())):
             return True
@@ -62,7 +62,7 @@ def _is_part(size: ast.expr, parents: dict[ast.AST, ast.AST], names: set[str]) -
 
 
 def _use(size: ast.expr, parents: dict[ast.AST, ast.AST]) -> tuple[ast.AST, ast.AST]:
-    """Return what takes a size, and the outermost expression that only holds it."""
+    """Return the node that uses a size, and the outermost tuple, list or keyword around the size."""
     node = parents[size] if _index(size, parents) is not None else size
     above = parents[node]
     while isinstance(above, _NESTING) or (isinstance(above, ast.BinOp) and isinstance(above.op, ast.Add)):
@@ -94,7 +94,7 @@ def _above(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iterator[ast.AST]:
 
 
 def _assigned(size: ast.expr, parents: dict[ast.AST, ast.AST]) -> Iterator[str]:
-    """Names that hold a size along the first axis after an assignment: of `n, k = x.shape`, the first."""
+    """Yield the names that an assignment binds to the size: `n` in `n, k = x.shape`."""
     user, _ = _use(size, parents)
     if not isinstance(user, ast.Assign) or _is_part(size, parents, set()):
         return

@@ -1,4 +1,4 @@
-"""The reward primitive of the DeepMind Control Suite, for torch tensors and in scope of every generated reward."""
+"""Reward primitive of the DeepMind Control Suite for torch tensors, in scope of every generated reward."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _SIGMOIDS: dict[str, Callable[[Tensor, float], Tensor]] = {
     "quadratic": lambda d, value: torch.clamp(1.0 - d.square() * (1.0 - value), min=0.0),
     "tanh_squared": lambda d, value: 1.0 - torch.tanh(d * math.atanh(math.sqrt(1.0 - value))).square(),
 }
-"""By name: the distance in margins, and the value at 1, to the value."""
+"""Name to a function of the distance [margins] and the value at distance 1."""
 _REACHES_ZERO = ("cosine", "linear", "quadratic")
 
 

@@ -1,7 +1,7 @@
-"""The reward language as data: its constructs, what a reward may call and read, and what to write instead of the rest.
+"""Tables of the reward language: constructs, functions, methods and attributes, and hints for everything else.
 
-Every function here is deterministic and reaches nothing but its arguments. The type of an object is not known when a
-reward is checked, so each method and attribute must be harmless on tensors, dicts, lists, tuples and strings alike.
+Every function here is deterministic and reaches only its arguments. Types are unknown when a reward is checked, so each
+method and attribute must be harmless on tensors, dicts, lists, tuples and strings.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PLAIN: tuple[type[ast.AST], ...] = (
     *(ast.Subscript, ast.Slice, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.JoinedStr),
     *(ast.ListComp, ast.DictComp, ast.GeneratorExp, ast.Assert),
 )
-"""Allowed as they are, wherever Python allows them; their parts are checked."""
+"""Allowed everywhere; their parts are checked."""
 
 AT_TOP_LEVEL = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.Assign, ast.AnnAssign)
 
 ASKED_FOR = frozenset({"dim", "size", "numel", "shape", "ndim", "dtype", "device", "keys", "items", "values", "get"})
-"""Methods and attributes that depend on shapes and keys, not on values: an `if` may ask for them."""
+"""Methods and attributes that depend on shapes and keys, not on values: an `if` may use them."""
 
 WHOLE_BATCH = "use a torch function over the whole batch, or a `for` over a short literal range"
 """Hint for loops that may run for long."""
@@ -154,7 +154,7 @@ VALUES = frozenset(
 """Names of `MODULE_NAMES` that are values; all others can only be called."""
 
 PREDEFINED_MODULES = {"torch": "torch", "math": "math", "F": "torch.nn.functional", "np": "numpy"}
-"""In scope without an import."""
+"""Name in scope to its module; no import needed."""
 
 IMPORTABLE = frozenset([*MODULE_NAMES, "typing", "torch.nn", "__future__"])
 """Modules that may be imported; `typing` serves annotations only, which are never evaluated."""
@@ -230,7 +230,7 @@ REFUSED_KEYWORDS = {
 _TENSORS_ONLY = "keep tensors: rewards are computed for all envs at once, torch only"
 _DETERMINISTIC = "remove it: a reward is a pure function of its inputs, with no random numbers"
 NO_REACH = "remove it: a reward computes with torch, math and its parameters, and nothing else"
-"""Instead of what is outside the language."""
+"""Hint for names outside the language."""
 
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(words("item tolist numpy data cpu cuda __array__"), _TENSORS_ONLY),
@@ -263,4 +263,4 @@ INSTEAD: dict[str, str] = {
     "apply_": "write it with torch functions over the whole batch",
     "copy_": "make a new tensor and give it a name",
 }
-"""Name that models often try to the hint."""
+"""Name that models often try to its hint."""

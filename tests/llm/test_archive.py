@@ -7,9 +7,9 @@ import pytest
 
 from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, call_name, outdate_refusals, read_archive, read_call
+from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from rewardgen.testing.server import Answer, ChatServer

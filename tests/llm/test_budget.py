@@ -5,9 +5,9 @@ import pytest
 from rewardgen.core.errors import BudgetExhausted, UsageError
 from rewardgen.llm.archive import ArchivedLLM, archived_usage
 from rewardgen.llm.budget import Budget, BudgetedLLM
+from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Reply, Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request

@@ -7,9 +7,9 @@ import time
 import pytest
 
 from rewardgen.core.errors import CredentialsError, ModelError
+from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import Usage
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request

@@ -2,9 +2,9 @@ import pytest
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.llm.archive import ArchivedLLM, read_archive
+from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.replay import ReplayLLM, differing
-from rewardgen.llm.retry import RetryingLLM
 from rewardgen.store.messages import VERDICT, Usage
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.llm.requests import ask, ask_one, request

@@ -3,9 +3,9 @@ import time
 import pytest
 
 from rewardgen.core.errors import CredentialsError
+from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.llm.retry import RetryingLLM
 from rewardgen.testing.scripted import ScriptedLLM
 from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask_one

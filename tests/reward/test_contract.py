@@ -162,5 +162,5 @@ def test_turns_are_counted_over_all_loops_and_anew_in_each_call(loop):
     program = compile_reward(f"{source}        {within}\n    return {{'h': height + x}}\n")
     for _ in range(3):
         program({"height": torch.ones(2)}, {"times": 50.0})
-    with pytest.raises(RewardError, match="loop turns"):
+    with pytest.raises(RewardError, match="loop iterations"):
         program({"height": torch.ones(2)}, {"times": 110.0})

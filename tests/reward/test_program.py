@@ -124,7 +124,7 @@ def test_large_but_finite_values_are_not_an_error():
 
 def test_loops_are_counted_over_the_whole_call_and_start_anew_in_the_next():
     nested = "x = 0.0\nfor i in range({0}):\n    for j in range({0}):\n        x = x + 1.0\nreturn {{'h': height + x}}"
-    assert "loop turns" in failure(nested.format(200)).message
+    assert "loop iterations" in failure(nested.format(200)).message
     source = "def compute_reward(height):\n    x = sum([1.0 for _ in range(900)])\n    return {'h': height + x}\n"
     program = compile_reward(source)
     for _ in range(20):

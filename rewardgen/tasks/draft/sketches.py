@@ -17,7 +17,7 @@ from rewardgen.core.errors import did_you_mean
 from rewardgen.core.formatting import number
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.core.text import visible
-from rewardgen.llm.json_reply import json_object
+from rewardgen.reward.extraction import json_object
 from rewardgen.store.records import TaskCard
 
 SketchKind = Literal["nothing", "partial", "right", "cheat"]
