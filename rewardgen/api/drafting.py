@@ -14,7 +14,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import tokens
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import using_prompts
-from rewardgen.search.run_prompts import own_prompts_of
+from rewardgen.search.assembly import own_prompts_of
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.draft.drafting import (

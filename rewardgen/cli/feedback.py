@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN
 from rewardgen.report.run_files import write_readme
-from rewardgen.search.feedback import as_told, give_feedback
+from rewardgen.search.requests import checked_remarks, give_feedback
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages
 
@@ -22,7 +22,7 @@ def feedback(
     json: Json = False,
 ) -> int:
     """Keep your words for the designer of the next generations."""
-    said = as_told(remarks)  # before the run is looked up, for users who give the words alone
+    said = checked_remarks(remarks)  # before the run is looked up, for users who give the words alone
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     history = give_feedback(folder, said)

@@ -1,9 +1,12 @@
-"""Building the parts of a run from its configuration."""
+"""Parts of a run, built from its configuration: roles, limits, trainer, and the prompts that the run keeps."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.analyzer.analyzer import Analyzer
@@ -11,6 +14,8 @@ from rewardgen.analyzer.episode_text import episode_text
 from rewardgen.analyzer.judgements import check_goal, judge_result
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.errors import RunFolderError
+from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.provenance import usable_cores
 from rewardgen.critic.critic import Critic
 from rewardgen.critic.llm_review import Reader
@@ -19,7 +24,9 @@ from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
 from rewardgen.llm.factory import make_llm
+from rewardgen.llm.prompts import template_versions, templates_in_use
 from rewardgen.llm.protocol import LLM
+from rewardgen.llm.templates import ENDING
 from rewardgen.sandbox.process import Limits
 from rewardgen.search import evolve as _evolve  # noqa: F401  (registers itself)
 from rewardgen.search.context import Parts
@@ -35,6 +42,8 @@ from rewardgen.training.protocol import EXECUTORS, ExecutorSetup, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 
+_MOST_BYTES = 1 << 20
+
 
 class Roles(NamedTuple):
     """The roles that may ask a language model."""
@@ -49,16 +58,16 @@ class Roles(NamedTuple):
 
 
 def measuring(config: RunConfig) -> Limits:
-    """Limits of the workers that measure a run's task or review its rewards."""
+    """Return the limits of workers that measure a run's task or review its rewards."""
     return MEASURING.model_copy(update={"sandbox": config.sandbox})
 
 
 def make_roles(folder: RunFolder, config: RunConfig) -> Roles:
-    """Check all names of a configuration, and build the roles that may ask a language model.
+    """Check the names in a configuration, and build the roles that may ask a language model.
 
     Args:
-        folder: The run's folder, which keeps every call.
-        config: The run's configuration.
+        folder: Folder of the run, which archives every call.
+        config: Configuration of the run.
 
     Raises:
         UsageError: An unknown trainer, executor, strategy, judge or kind of model; a missing package.
@@ -81,12 +90,12 @@ def make_roles(folder: RunFolder, config: RunConfig) -> Roles:
 
 
 def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
-    """Build the parts of a run; records the task's transitions if the folder has none.
+    """Build the parts of a run; record the task's transitions if the folder has none.
 
     Args:
-        folder: The run's folder.
-        history: The run's state, with its beginning.
-        roles: The run's roles.
+        folder: Folder of the run.
+        history: State of the run, with its beginning.
+        roles: Roles of the run.
     """
     config, card, training = history.config, history.card, history.training
     assert config is not None and card is not None and training is not None
@@ -137,3 +146,39 @@ def checked_goal(roles: Roles, config: RunConfig, card: TaskCard) -> GoalCheck |
         ModelError: The model or its address is unknown.
     """
     return run_coroutine(check_goal(roles.llm, card, config.goal)) if roles.llm and config.goal else None
+
+
+def own_prompts_of(config: RunConfig) -> Path | None:
+    """Return the folder of the user's own prompt templates; None if the configuration names none."""
+    return Path(config.prompts).expanduser() if config.prompts else None
+
+
+def keep_prompts(folder: RunFolder) -> dict[str, object]:
+    """Copy the user's own templates into the run's folder, and return the provenance of all templates in use."""
+    templates = templates_in_use()
+    for name in templates.own:
+        write_atomic(folder.prompts / (name + ENDING), templates.sources[name])
+    return {"prompts": template_versions(), "own_prompts": sorted(templates.own), "prompt_hashes": templates.hashes()}
+
+
+def kept_prompts(folder: RunFolder, config: RunConfig) -> Path | None:
+    """Return the folder of the run's copies of the user's templates; None without any.
+
+    Raises:
+        RunFolderError: The copies are missing.
+    """
+    if folder.prompts.is_dir():
+        return folder.prompts
+    if config.prompts:
+        raise RunFolderError(f"the run's own prompts are not in {folder.prompts} any more", "put them back there")
+    return None
+
+
+def changed_prompts(folder: RunFolder) -> str:
+    """Return a warning if the templates in use differ from those of the run's beginning; empty if none does."""
+    with suppress(OSError, ValueError, AttributeError):  # older runs recorded no hashes
+        before = json.loads(read_plain(folder.provenance, _MOST_BYTES)).get("prompt_hashes", {})
+        hashes = templates_in_use().hashes()
+        if names := [name for name, value in hashes.items() if name in before and before[name] != value]:
+            return f"prompts have changed since the run began: {', '.join(names)}"
+    return ""

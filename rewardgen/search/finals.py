@@ -17,7 +17,7 @@ from rewardgen.core.statistics import (
 )
 from rewardgen.search.context import Context
 from rewardgen.search.evaluating import train
-from rewardgen.search.feedback import feedback_for
+from rewardgen.search.requests import feedback_for
 from rewardgen.store.history import FinalRow, History, SeedRound, Summary
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import BASELINES, CandidateResult

@@ -1,4 +1,4 @@
-"""The forecast of a run: before it begins (`--dry-run`), and of the time that is left while it goes on."""
+"""Forecast of a run: its cost before it starts (`--dry-run`), and the time left while it runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewardgen.core.config import BUILTIN, FURTHER_SHARE, PROCESSES, RunConfig
+from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
 from rewardgen.core.errors import CredentialsError
 from rewardgen.core.formatting import count
 from rewardgen.core.provenance import usable_cores
@@ -16,9 +16,8 @@ from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import designer_messages, using_prompts
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
-from rewardgen.search.assembly import make_roles, measuring
+from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
 from rewardgen.search.context import final_trainings, processes
-from rewardgen.search.run_prompts import own_prompts_of
 from rewardgen.store.history import History
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.store.progress import Live
@@ -29,44 +28,43 @@ from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.setup import card_for, settings_for, trainer_of
 
 _LATER_PROMPTS = 2.0
-"""Length of later prompts, with parents and their evidence, relative to those of the first generation."""
+"""Length of prompts with parents and their results, relative to those of the first generation."""
 _SHORT_REPLY, _LONG_REPLY = 400, 4096
-"""Tokens of a short reply, and of one by a model that thinks first."""
-_MEASURED_STEPS = 16_384
-"""Control steps of the timed training at most."""
+"""Tokens of a short reply, and of a reply with reasoning."""
+_TIMED_STEPS = 16_384
+"""Control steps of the timed training at most; more on a GPU, where one update takes more."""
 _STACKED = 0.6
 """Time of a training among many in one process, relative to a training alone."""
-_ENOUGH = 0.1
-"""Trainings to see before a remaining time is shown."""
+_FIRST_ESTIMATE = 0.1
+"""Trainings done before a remaining time is shown."""
 _USUAL_FINAL_SEEDS = 2 * BLOCK
 """Fresh seeds that often decide the finals."""
 
 
 class Span(Frozen):
-    """The least and the most."""
+    """Lower and upper bound."""
 
     low: float
     high: float
 
 
 class Forecast(Frozen):
-    """The cost of a run."""
+    """Cost of a run."""
 
     candidates: int
     trainings: Span
     env_steps: Span
     """Control steps of all trainings."""
     minutes: Span | None = None
-    """Time of training, without model calls; None if not measured."""
+    """Time of all trainings, without model calls; None if not measured."""
     processes: int
-    """Trainings at a time."""
+    """Trainings side by side."""
     calls: Span
     tokens: Span
     cost_usd: Span | None = None
-    """None if the price is unknown."""
+    """None if the model has no known price."""
     detects: float | None = None
-    """Probability to find a reward better that is truly better than the human one by a standard deviation over seeds;
-    None without a human reward."""
+    """Probability that the finals detect a gain of one standard deviation over the human reward; None without one."""
 
 
 def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
@@ -83,7 +81,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         folder = RunFolder(scratch / "run")
         try:
             make_roles(folder, config)
-        except CredentialsError:  # a price needs no key, and the run asks for it
+        except CredentialsError:  # a forecast needs no key
             if not measured:
                 raise
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
@@ -113,55 +111,46 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
 
 
 def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, float | None]:
-    """Share of a run's trainings that is done, and the time to its end [s]; None while nothing tells the time.
+    """Estimate the share of a run's trainings that is done, and the time left [s]; None while the time is unknown.
 
     Args:
-        history: The run's state.
+        history: State of the run.
         live: Progress of the trainings under way.
         elapsed_s: Working time of the run so far.
     """
     config, training = history.config, history.training
     if history.summary is not None or config is None or training is None:
         return (1.0 if history.summary else 0.0), None
-    under_way = [each["env_steps"] for key, each in live.items() if "env_steps" in each and key not in history.trained]
-    begun = sum(min(1.0, steps / training.env_steps) for steps in under_way)
-    left = max(0.0, _search_left(history, config) + _finals_left(history) - begun)
-    done = len(history.trained) + begun
+    steps = [live[key]["env_steps"] for key in live if "env_steps" in live[key] and key not in history.trained]
+    under_way = sum(min(1.0, done / training.env_steps) for done in steps)
+    left = max(0.0, _trainings_left(history, config) - under_way)
+    done = len(history.trained) + under_way
     share = done / max(1.0, done + left)
-    if history.status != "running" or done < _ENOUGH:
+    if history.status != "running" or done < _FIRST_ESTIMATE:
         return share, None
     runs = [run for run in history.trained.values() if not run.failure and run.env_steps]
     if not runs:
         return share, elapsed_s * left / done
     per_step_s = sum(run.wall_s / run.env_steps for run in runs) / len(runs)
-    seconds = training.env_steps * per_step_s / (config.workers or usable_cores())
-    return share, seconds * left
+    return share, left * training.env_steps * per_step_s / (config.workers or usable_cores())
 
 
-def _search_left(history: History, config: RunConfig) -> float:
-    """Trainings of the search that are expected yet."""
+def _trainings_left(history: History, config: RunConfig) -> float:
+    """Expected number of trainings that have no result yet."""
+    opened = [(phase, id, seed) for (phase, id), seeds in history.extra_seeds.items() for seed in seeds]
+    pending = sum(key not in history.trained for key in opened)
+    baselines, usual = len(history.baselines), min(len(history.final_seeds), _USUAL_FINAL_SEEDS)
+    if history.finalists:
+        unopened = max(0, usual - len(history.seeds("final", history.finalists[0])))
+        return pending + unopened * min(2, len(history.finalists))
+    finals = usual * (1 + min(1, baselines)) + BLOCK * max(0, baselines - 1)
     if history.stop_reason:
-        opened = [(phase, id, seed) for (phase, id), seeds in history.extra_seeds.items() for seed in seeds]
-        return sum(key not in history.trained for key in opened if key[0] == "search")
-    ended = [id for generation in history.generations if generation.finished for id in generation.ids]
-    trained = [key for key in history.trained if key[0] == "search"]
-    rejected = len({*ended} - {id for _, id, _ in trained})
-    return max(
-        0.0,
-        _most_in_search(config, len(history.baselines), config.generations * config.candidates - rejected)
-        - len(trained),
-    )
-
-
-def _finals_left(history: History) -> float:
-    """Trainings of the finals that are expected yet."""
-    usual = min(len(history.final_seeds), _USUAL_FINAL_SEEDS)
-    if not history.finalists:
-        baselines = len(history.baselines)
-        return usual * (1 + min(1, baselines)) + BLOCK * max(0, baselines - 1)
-    opened = [("final", id, seed) for id in history.finalists for seed in history.seeds("final", id)]
-    unopened = max(0, usual - len(history.seeds("final", history.finalists[0]))) * min(2, len(history.finalists))
-    return sum(key not in history.trained for key in opened) + unopened
+        return pending + finals
+    trained = [id for phase, id, _ in history.trained if phase == "search"]
+    reviewed = [id for generation in history.generations if generation.finished for id in generation.ids]
+    rejected = len({*reviewed} - {*trained})
+    candidates = config.generations * config.candidates - rejected
+    return max(0, _most_in_search(config, baselines, candidates) - len(trained)) + finals
 
 
 def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:
@@ -170,24 +159,22 @@ def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:
 
 
 def _trainings(config: RunConfig, baselines: int) -> Span:
-    """From a search that ends after one generation and is decided at once, to all possible trainings."""
+    """From a search of one generation that is decided at once, to all possible trainings."""
     first = (config.candidates + baselines) * config.seeds
     fresh = min(BLOCK, config.final_seeds) * (1 + baselines)
-    most = _most_in_search(config, baselines, config.generations * config.candidates) + final_trainings(
-        config, baselines
-    )
-    return Span(low=first + fresh, high=most)
+    search = _most_in_search(config, baselines, config.generations * config.candidates)
+    return Span(low=first + fresh, high=search + final_trainings(config, baselines))
 
 
 def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> Usage:
     """Usage of one generation without repairs, or of all generations with a repair of every candidate."""
-    every = config.generations * config.candidates
+    candidates = config.generations * config.candidates
     calls: dict[str, int] = {}
     if config.model != BUILTIN:
-        diagnoses = 0 if "analyzer" in config.ablate else every - config.candidates
-        calls["designer"] = 2 * every + diagnoses + 2 if most else config.candidates + 1
+        diagnoses = 0 if "analyzer" in config.ablate else candidates - config.candidates
+        calls["designer"] = 2 * candidates + diagnoses + 2 if most else config.candidates + 1
     if config.critic_model:
-        calls["critic"] = 2 * every if most else 0
+        calls["critic"] = 2 * candidates if most else 0
     if not calls:
         return Usage()
     llm, times = make_llm(config, folder, keyless=True), _LATER_PROMPTS if most else 1.0
@@ -215,23 +202,20 @@ def _seconds(
     card: TaskCard,
     scratch: Path,
 ) -> float | None:
-    """Processor time of one training, by a short one on each worker; None if all failed.
-
-    The short training has as many steps for its one evaluation as the real one between two evaluations.
-    """
-    nothing = f"def compute_reward({card.variables[0].name}, action):\n    return {{'nothing': 0.0 * action.sum(-1)}}\n"
+    """Time one short training on each worker and scale it to a whole training [s]; None if all failed."""
+    constant = (
+        f"def compute_reward({card.variables[0].name}, action):\n    return {{'constant': 0.0 * action.sum(-1)}}\n"
+    )
     steps = math.ceil(settings.env_steps / settings.evaluation_phases)
-    if getattr(settings, "device", "cpu") != "cuda":  # a GPU takes more for one update
-        steps = min(_MEASURED_STEPS, steps)
+    if getattr(settings, "device", "cpu") != "cuda":
+        steps = min(_TIMED_STEPS, steps)
     short = settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1})
-    workers = config.workers or usable_cores()
-    if config.executor != PROCESSES:  # this machine is timed, not the cluster
-        workers = min(workers, usable_cores())
+    workers = min(config.workers or usable_cores(), usable_cores())
     results: list[SliceResult] = []
     limits = Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox)
     setup = TrainerSetup(task=config.task, settings=short, workers=workers, scratch=scratch / "train", limits=limits)
     TRAINERS.get(name).make(setup).train(
-        [RewardSpec(candidate_id="human", source=next(iter(baselines.values()), nothing), is_baseline=True)],
+        [RewardSpec(candidate_id="human", source=next(iter(baselines.values()), constant), is_baseline=True)],
         [SliceSpec(candidate_id="human", seed=number) for number in range(workers)],
         folder=scratch / "policies",
         on_progress=lambda message: None,
@@ -241,31 +225,27 @@ def _seconds(
     return sum(times) / len(times) if times else None
 
 
-def forecast_rows(found: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
-    """Name and text of each row of a forecast.
-
-    Args:
-        found: The forecast.
-        config: The run's configuration.
-    """
-    yield "candidates", f"{found.candidates} at most"
-    yield "trainings", f"{_span(found.trainings)} of {found.env_steps.high / found.trainings.high:,.0f} steps"
-    if found.env_steps.high < 1e6:
-        yield "control steps", _span(found.env_steps)
+def forecast_rows(estimate: Forecast, config: RunConfig) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each row of a forecast."""
+    yield "candidates", f"{estimate.candidates} at most"
+    yield "trainings", f"{_span(estimate.trainings)} of {estimate.env_steps.high / estimate.trainings.high:,.0f} steps"
+    if estimate.env_steps.high < 1e6:
+        yield "control steps", _span(estimate.env_steps)
     else:
-        yield "control steps", f"{found.env_steps.low / 1e6:.1f} to {found.env_steps.high / 1e6:.1f} million"
-    if found.minutes:
-        number = found.processes
-        yield "training", f"{_span(found.minutes)} min on {number} process{'es' * (number > 1)}"
-    if found.calls.high:
-        yield "model calls", _span(found.calls)
-        yield "tokens", f"{found.tokens.low / 1000:,.0f}k to {found.tokens.high / 1000:,.0f}k"
-        yield "price", f"{found.cost_usd.low:.2f} to {found.cost_usd.high:.2f} USD" if found.cost_usd else "unknown"
+        yield "control steps", f"{estimate.env_steps.low / 1e6:.1f} to {estimate.env_steps.high / 1e6:.1f} million"
+    if estimate.minutes:
+        number = estimate.processes
+        yield "training", f"{_span(estimate.minutes)} min on {number} process{'es' * (number > 1)}"
+    if estimate.calls.high:
+        cost = estimate.cost_usd
+        yield "model calls", _span(estimate.calls)
+        yield "tokens", f"{estimate.tokens.low / 1000:,.0f}k to {estimate.tokens.high / 1000:,.0f}k"
+        yield "cost", f"{cost.low:.2f} to {cost.high:.2f} USD" if cost else "unknown"
     finals = f"at most {count(config.final_seeds, 'fresh seed')}; "
-    if found.detects is None:
+    if estimate.detects is None:
         yield "finals", finals + "the task has no human reward to compare with"
     else:
-        share = f"{100 * found.detects:.0f} % of runs"
+        share = f"{100 * estimate.detects:.0f} % of runs"
         yield "finals", finals + f"{share} detect a gain of one standard deviation over the human reward"
 
 

@@ -1,4 +1,4 @@
-"""Starting and resuming a run: measure the task, keep the run folder, and turn a Ctrl-C into a saved run."""
+"""Starting and resuming a run: measured task, run folder, and saving on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,9 +24,18 @@ from rewardgen.llm.prompts import using_prompts
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
-from rewardgen.search.assembly import Roles, checked_goal, make_parts, make_roles, measuring
+from rewardgen.search.assembly import (
+    Roles,
+    changed_prompts,
+    checked_goal,
+    keep_prompts,
+    kept_prompts,
+    make_parts,
+    make_roles,
+    measuring,
+    own_prompts_of,
+)
 from rewardgen.search.inspect_rewards import read_reward
-from rewardgen.search.run_prompts import changed_prompts, keep_prompts, kept_prompts, own_prompts_of
 from rewardgen.search.search import run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History, Resumption
@@ -48,7 +57,7 @@ SEEDS_PER_RUN = 10_000
 
 
 class EndedRun(NamedTuple):
-    """A run that ended."""
+    """Folder and history of a run that ended."""
 
     folder: RunFolder
     history: History
@@ -91,7 +100,7 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confir
 
 
 def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
-    """Return a configuration whose task and models mean the same later and in another folder.
+    """Return a configuration with absolute paths, valid later and in another folder.
 
     Args:
         config: The user's configuration.
@@ -154,10 +163,12 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         if history.config is None:
             raise RunFolderError(f"run {folder.id} has not begun", f"start it again and delete {folder.path}")
         if history.summary is not None and not how.generations:
-            _refuse_options(folder, how)
+            if how.changes:
+                hint = f"add `--generations 1` to use them (`rewardgen resume {folder.word} --generations 1`)"
+                raise UsageError(f"run {folder.id} is finished: new options cannot change it", hint)
             return EndedRun(folder, history)
-        asked = foreign_config(folder, how)
-        if asked is not None and asked != how.agreed:
+        foreign = foreign_config(folder, how)
+        if foreign is not None and foreign != how.agreed:
             message = f"run {folder.id} was not started here with this configuration"
             raise UsageError(message, "check its configuration, then add `--yes`")
         discard(folder.scratch)  # killed workers may have left anything there
@@ -165,7 +176,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         _require_same_task(history)
         config = _changed(history, how.changes)
         prompts = kept_prompts(folder, config)
-        roles = make_roles(folder, config)  # before the log says that the run goes on
+        roles = make_roles(folder, config)  # fails before the log says that the run was resumed
         if {"model", "critic_model", "api_base"} & how.changes.keys():
             outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
@@ -173,22 +184,11 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         assert history.config is not None
         write_atomic(folder.config, _toml(history.config))
         if config.sandbox == "off":
-            listener.note("the sandbox is off, as it was when the run began")
+            listener.note("the sandbox is off, as in the run so far")
         with using_prompts(prompts):
-            for warning in changed_prompts(folder, config):
+            if warning := changed_prompts(folder):
                 listener.note(warning)
             return _work(folder, journal, roles)
-
-
-def _refuse_options(folder: RunFolder, how: Resume) -> None:
-    """Reject options that cannot affect a finished run."""
-    if how.changes:
-        options = ", ".join(f"`--{name.replace('_', '-')}`" for name in how.changes)
-        raise UsageError(
-            f"run {folder.id} is finished: {options} cannot change it",
-            f"add `--generations 1` to go on with these options (`rewardgen resume {folder.word} --generations 1`),"
-            " or start a new run with `rewardgen run`",
-        )
 
 
 def _resumption(history: History, config: RunConfig, how: Resume) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _require_room(history: History, how: Resume) -> None:
     raised = {"max_cost", "max_tokens"} & {*how.changes}
     if how.generations and history.exhausted.startswith("the limit") and not raised:
         raise UsageError(
-            f"run {history.run_id} has no room for more: {history.exhausted}",
+            f"run {history.run_id} cannot make another model call: {history.exhausted}",
             "raise the limit with `--max-cost` or `--max-tokens`; it counts all calls of the run",
         )
 
@@ -237,15 +237,12 @@ def _require_same_task(history: History) -> None:
 
 
 def _require_episodes(folder: RunFolder, history: History) -> None:
-    """Reject a search whose recorded episodes are gone: later rewards are ranked by them."""
+    """Reject a search whose recorded episodes are missing: the critic ranks later rewards by them."""
     names = [result.episodes_file for (phase, _, _), result in history.trained.items() if phase == "search"]
-    missing = [name for name in names if name and not (folder.policies / "search" / name).is_file()]
-    if missing:
-        raise RunFolderError(
-            f"episodes of earlier candidates are missing in {folder.policies / 'search'}: {', '.join(missing)}",
-            "restore them, or go on without the ranking of episodes, which may choose another reward:"
-            f" `rewardgen resume {folder.word} --ablate tpe`",
-        )
+    place = folder.policies / "search"
+    if any(name and not (place / name).is_file() for name in names):
+        hint = f"restore them, or continue without their ranking: `rewardgen resume {folder.word} --ablate tpe`"
+        raise RunFolderError(f"recorded episodes are missing in {place}", hint)
 
 
 def _toml(config: RunConfig) -> str:
@@ -253,11 +250,11 @@ def _toml(config: RunConfig) -> str:
 
 
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Confirm) -> tuple[Journal, Roles]:
-    """Measure the task, and record what the run rests on."""
-    roles = make_roles(folder, config)  # a wrong name or a missing key must show before anything is measured
+    """Measure the task and record the beginning of the run."""
+    roles = make_roles(folder, config)  # fails before the slow measurements
     source = _init_source(config)
-    for warning in _ineffective(config):
-        listener.note(warning)
+    if config.goal and config.model == BUILTIN:
+        listener.note("`--goal` has no effect: the built-in designer reads no words; name a model with `--model`")
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as report:
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
@@ -273,12 +270,12 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     settings = settings_for(config.trainer, task, config.env_steps, config.device)
     card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device)
     if settings.origin:
-        listener.note(f"{settings.origin} Here it is {settings.env_steps:,}: `--env-steps`")
+        listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     if source:
         _check_init(config, source, card, confirm)
     check = checked_goal(roles, config, card)
     if check and check.is_objection:
-        confirm(check.text, "give the goal to a task that measures it: `rewardgen new` writes one")
+        confirm(check.text, "use a task that measures the goal: `rewardgen new` drafts one")
     write_atomic(folder.config, _toml(config))
     write_atomic(folder.provenance, json.dumps(origin | {"sandbox": layers.model_dump(mode="json")}, indent=1))
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
@@ -330,21 +327,9 @@ def _check_init(config: RunConfig, source: str, card: TaskCard, confirm: Confirm
         confirm(message, f"fix it: `rewardgen check {config.task} {config.init}` lists all problems")
 
 
-def _ineffective(config: RunConfig) -> Iterator[str]:
-    """Warnings of options without effect."""
-    if config.model != BUILTIN:
-        return
-    if config.goal:
-        yield "the goal has no effect: the built-in designer reads no words; name a language model with `--model`"
-    for name in ("prompts", "api_base") if not config.critic_model else ():
-        if getattr(config, name):
-            option = f"`--{name.replace('_', '-')}`"
-            yield f"{option} has no effect: the built-in designer asks no model; name one with `--model`"
-
-
 @contextmanager
 def _layers(config: RunConfig) -> Iterator[Future[LayerReport]]:
-    """Yield the sandbox report of a first worker, whose start takes seconds, while the caller goes on."""
+    """Yield the sandbox report of a first worker; its start takes seconds, so it runs beside the caller."""
     with scratch_folder() as scratch, ThreadPoolExecutor(1) as pool:
         yield pool.submit(layers_in_force, scratch, measuring(config))
 
@@ -363,7 +348,7 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
         journal.record("interrupted")
         raise
     except RewardgenError as error:
-        with suppress(RunFolderError):  # a full disk cannot be recorded; the log ends with the last finished step
+        with suppress(RunFolderError):  # a full disk: the log ends with the last finished step
             journal.record("failed", message=error.message, hint=error.hint)
         raise
     finally:
@@ -373,12 +358,7 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
 
 
 class _Reporter:
-    """Passes everything to a listener, and progress also to other processes.
-
-    Args:
-        listener: Watches the run.
-        folder: The run's folder.
-    """
+    """Passes everything to a listener, and progress also to other processes."""
 
     def __init__(self, listener: Listener, folder: RunFolder) -> None:
         self._listener = listener
@@ -396,9 +376,9 @@ class _Reporter:
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that a run is saved when a scheduler ends it.
+    """Handle SIGTERM like Ctrl-C, so that a scheduler's signal saves the run.
 
-    Ctrl-C raises at once, also where the caller's event loop would delay it. An ignored Ctrl-C, as in background jobs,
+    Ctrl-C raises at once, even if an event loop of the caller would delay it. An ignored Ctrl-C, as in background jobs,
     stays ignored.
     """
 
@@ -410,7 +390,7 @@ def _termination_as_interrupt() -> Iterator[None]:
         del handlers[signal.SIGINT]
     try:
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
-    except ValueError:  # outside the main thread, signals belong to the embedding program
+    except ValueError:  # not in the main thread: signals belong to the embedding program
         yield
         return
     try:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.search.context import Context, Parts
-from rewardgen.search.designing import design
+from rewardgen.search.designing import design, review
 from rewardgen.search.evaluating import settle, study, train
 from rewardgen.search.finals import run_finals
-from rewardgen.search.reviewing import review
 from rewardgen.search.stopping import doubt_steps, stop_reason
 from rewardgen.store.history import Summary
 from rewardgen.store.journal import Journal

@@ -252,7 +252,7 @@ def test_a_dry_run_says_what_it_takes_and_leaves_nothing(rewardgen, tmp_path):
     found = json.loads(done.stdout)
     assert found["candidates"] == 12 and found["minutes"]["high"] > 0.0 and not runs.exists()
     shown = rewardgen("run", POINT, "--dry-run", "--env-steps", 4096, "--model", "openai/gpt-5.1")
-    assert "price" in shown.stdout and "USD" in shown.stdout and "x" * 20 not in shown.stdout
+    assert "cost" in shown.stdout and "USD" in shown.stdout and "x" * 20 not in shown.stdout
 
 
 def test_a_run_that_may_cost_more_than_a_dollar_is_asked_about(rewardgen):

@@ -139,6 +139,6 @@ def test_on_a_terminal_it_is_asked_about_and_the_screen_gives_way(served, tmp_pa
 
 def test_without_a_model_the_line_says_that_nobody_reads_the_goal(tmp_path):
     done = rewardgen("run", POINT, *SHORTER, "--goal", "jump", cwd=tmp_path)
-    assert done.returncode == 0 and "the goal has no effect" in done.stderr
+    assert done.returncode == 0 and "`--goal` has no effect" in done.stderr
     found = History.load(run_folder(tmp_path))
     assert found.goal_check is found.judgement is None and found.usage.calls == 0

@@ -5,8 +5,8 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.report.run_files import write_readme
-from rewardgen.search.feedback import MOST_CHARS, MOST_TOLD, feedback_for, give_feedback
 from rewardgen.search.lifecycle import Resume, resume, start
+from rewardgen.search.requests import MOST_CHARS, MOST_FEEDBACK, feedback_for, give_feedback
 from rewardgen.store.history import Feedback, History
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import POINT
@@ -117,4 +117,4 @@ def test_a_designer_is_told_as_much_of_the_words_as_there_is_room_for_the_newest
     history.feedback = [Feedback(text=f"{number}" * MOST_CHARS * 2, generation=number // 4) for number in range(8)]
     assert [each[0] for each in feedback_for(history, 0)] == ["1", "2", "3"]
     told = feedback_for(history, 1)
-    assert [each[0] for each in told] == ["5", "6", "7"] and sum(map(len, told)) <= MOST_TOLD
+    assert [each[0] for each in told] == ["5", "6", "7"] and sum(map(len, told)) <= MOST_FEEDBACK

@@ -18,7 +18,7 @@ def test_an_isolated_run_without_a_sandbox_says_so_and_stays_so_when_it_is_resum
 
     done = rewardgen("resume", "latest", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "the sandbox is off, as it was when the run began" in done.stderr
+    assert "the sandbox is off, as in the run so far" in done.stderr
     found = history(tmp_path)
     assert found.config.isolate and found.config.sandbox == "off" and found.status == "finished"
     assert workers_of(run_folder(tmp_path)) == []

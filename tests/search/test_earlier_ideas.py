@@ -1,5 +1,5 @@
 from rewardgen.designer.protocol import idea_of
-from rewardgen.search import earlier_ideas as told
+from rewardgen.search import requests
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.records import Analysis, Finding, Flag, Verdict
 from tests.builders import record
@@ -8,7 +8,7 @@ from tests.search.parts import Crew, a_search
 
 
 def failed_ideas(records, apart_from=()):
-    return told.failed_ideas(records, FitnessJudge().rank(records), apart_from)
+    return requests.failed_ideas(records, FitnessJudge().rank(records), apart_from)
 
 
 def test_failed_ideas_tell_what_was_tried_and_why_it_failed():
@@ -65,7 +65,7 @@ def test_the_best_of_what_is_not_shown_at_length_is_told_with_what_it_reached():
     good = record("g00-k1", 4.0).model_copy(update={"analysis": Analysis(candidate_id="g00-k1")})
     parent = record("g00-k0", 3.0).model_copy(update={"analysis": Analysis(candidate_id="g00-k0")})
     archive = [parent, good, better, worse]
-    lines = told.leading_ideas(archive, FitnessJudge().rank(archive), apart_from=("g00-k0",))
+    lines = requests.leading_ideas(archive, FitnessJudge().rank(archive), apart_from=("g00-k0",))
     assert [line.split()[0] for line in lines] == ["g01-k0", "g00-k1"]
     assert "fitness 5 (by seed: 5, 5), +2 against its parent, beyond noise" in lines[0]
     assert "fitness 4" in lines[1] and "parent" not in lines[1]
@@ -74,7 +74,7 @@ def test_the_best_of_what_is_not_shown_at_length_is_told_with_what_it_reached():
 def test_no_idea_is_told_both_as_leading_and_as_tried_in_vain():
     worse = behind(record("g01-k0", 4.0), "g00-k0", delta=-1.0)
     archive = [record("g00-k0", 5.0), worse]
-    assert told.leading_ideas(archive, FitnessJudge().rank(archive)) == ()
+    assert requests.leading_ideas(archive, FitnessJudge().rank(archive)) == ()
     assert len(failed_ideas(archive)) == 1
 
 

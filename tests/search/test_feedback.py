@@ -2,7 +2,7 @@
 
 import pytest
 
-from rewardgen.search.feedback import give_feedback
+from rewardgen.search.requests import give_feedback
 from rewardgen.store.run_folder import RunFolder
 from tests.search.parts import Crew, Listener, a_search
 

@@ -32,7 +32,7 @@ def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect(
     words = dict(forecast_rows(found, RUN))
     assert found.minutes and 0.0 < found.minutes.low < found.minutes.high
     assert "81 % of runs" in words["finals"]
-    assert "price" not in words and found.calls.high == 0
+    assert "cost" not in words and found.calls.high == 0
 
 
 def test_more_fresh_seeds_detect_more_and_one_nothing():
