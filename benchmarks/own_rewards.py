@@ -12,7 +12,7 @@ from rewardgen.tasks.listing import listed_tasks
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.setup import trainer_of
 from rewardgen.ui.console import messages
-from rewardgen.ui.suite import markdown_table
+from rewardgen.ui.show import markdown_table
 
 _NUMBERS = ("fitness", "success", "solved at", "steps", "minutes")
 

@@ -81,7 +81,7 @@ class _Tracked:
 
     def __init__(self, listener: Listener, trackers: dict[str, Tracker]) -> None:
         self._listener, self._trackers = listener, trackers
-        self.progress, self.note = listener.progress, listener.note
+        self.progress, self.note, self.aside = listener.progress, listener.note, listener.aside
 
     def event(self, event: Event, history: History) -> None:
         """See `Listener.event`."""

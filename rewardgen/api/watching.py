@@ -7,9 +7,8 @@ from contextlib import contextmanager
 
 from rewardgen.store.journal import Listener, SilentListener
 from rewardgen.ui.console import messages
-from rewardgen.ui.notebook import Notebook, in_notebook
 from rewardgen.ui.plain import Plain
-from rewardgen.ui.screen import Screen
+from rewardgen.ui.screen import Notebook, Screen, in_notebook
 
 
 @contextmanager

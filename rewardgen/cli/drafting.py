@@ -14,7 +14,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.tasks.draft.drafting import DraftedTask
 from rewardgen.ui.console import messages
-from rewardgen.ui.metric_page import draft_page
+from rewardgen.ui.show import draft_page
 
 ROBOT = (
     "An MJCF or URDF file, a MuJoCo Menagerie folder, a shipped task's name, `gymnasium:hopper.xml`, "

@@ -18,8 +18,7 @@ from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, run_page
 from rewardgen.ui.tables import plain_table
-from rewardgen.view.facts import read_facts
-from rewardgen.view.lineage import lineage, parent_diffs
+from rewardgen.view.facts import lineage, parent_diffs, read_facts
 from rewardgen.view.reference import find_reference, require_candidate
 from rewardgen.view.rows import search_rows
 

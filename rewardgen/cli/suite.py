@@ -20,7 +20,7 @@ from rewardgen.core.formatting import count
 from rewardgen.search.suite import CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
-from rewardgen.ui.suite import suite_markdown, suite_page
+from rewardgen.ui.show import suite_markdown, suite_page
 
 
 def suite(

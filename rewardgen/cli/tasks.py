@@ -23,8 +23,7 @@ from rewardgen.training.cache import check_task, get_or_measure
 from rewardgen.training.experts import make_expert
 from rewardgen.training.setup import card_for
 from rewardgen.ui.console import results, training_line
-from rewardgen.ui.metric_page import trial_page
-from rewardgen.ui.show import card_page
+from rewardgen.ui.show import card_page, trial_page
 from rewardgen.ui.tables import plain_table
 
 _MOST_LINES = 8

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,7 @@ class Memory:
         self._listener = listener
         self.progress = listener.progress
         self.note = listener.note
-        self.aside = getattr(listener, "aside", nullcontext)
+        self.aside = listener.aside
 
     def confirm(self, yes: bool) -> Confirm:
         """Return a function that asks beside the display, or accepts everything if the user agreed already."""

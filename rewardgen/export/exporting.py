@@ -15,11 +15,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rewardgen import __version__
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.registry import Registry
 from rewardgen.core.resources import PACKAGE
-from rewardgen.export.cards import card_text
 from rewardgen.export.vendor import task_source, vendored
 from rewardgen.film.shooting import require_trust
 from rewardgen.reward.export import reward_file
@@ -33,6 +34,7 @@ from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.loading import resolve_task
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.setup import policy_loader
+from rewardgen.view.facts import MEASURED, fitness_text
 
 _REWARD = register("export reward", "rewardgen.export.jobs:reward_job", reads=("inputs",))
 _POLICY = register("export policy", "rewardgen.export.jobs:policy_job", reads=("policy",))
@@ -54,7 +56,7 @@ class Exported(NamedTuple):
     """A candidate's id, `human` or `sparse`."""
     source: str
     policy: Path | None
-    """The best of its policies: of the fresh seeds if it trained there, else of the search."""
+    """Policy with the median fitness of the fresh seeds, or of the search without fresh seeds."""
     scratch: Path
 
     @property
@@ -76,7 +78,7 @@ class Exported(NamedTuple):
         return name if name[0].isalpha() else f"task_{name}"
 
     def work(self, job: Job, **payload: Any) -> tuple[dict[str, Any], Path]:
-        """Run a job in a worker; its answer, and the folder of its files."""
+        """Run a job in a worker, and return its answer and the folder of its files."""
         folder = (self.scratch / job.name).resolve()
         limits = _LIMITS.model_copy(update={"sandbox": self.history.sandbox})
         return run_worker(job, {**payload, "folder": str(folder)}, limits=limits, scratch=folder), folder
@@ -125,11 +127,61 @@ def export(
     if kind == "gymnasium":
         require_trust(history, agreed)
     with scratch_folder() as scratch:
-        made = make(Exported(folder, history, id, source, _policy(folder, history, id), scratch))
-    files: Files = {**made.files, "README.md": card_text(history, id, kind, made.use, made.tested, made.needs)}
+        exported = Exported(folder, history, id, source, _policy(folder, history, id), scratch)
+        bundle = make(exported)
+    files: Files = {**bundle.files, "README.md": _readme(exported, kind, bundle)}
     for name, content in files.items():
         write_atomic(target / name, content)
     return [target / name for name in sorted(files)]
+
+
+def _readme(exported: Exported, kind: str, export: Export) -> str:
+    """The README of an export, in Markdown. Texts of the run cannot become markup."""
+    card = exported.card
+    cells = [(_code(var.name), *map(_cell, (var.unit, ", ".join(var.parts), var.meaning))) for var in card.variables]
+    action_range = _cell(f"{list(card.action_low)} to {list(card.action_high)}")
+    objective = f"fitness: {card.fitness}\nsuccess: {card.success}\nan observation: {card.observation}"
+    lines = [
+        f"# {_cell(card.name)} for {kind}\n",
+        f"{_fenced(card.description)}\n",
+        f"From run `{exported.history.run_id}`, reward `{exported.id}`, by rewardgen {__version__}.\n",
+        f"## Results\n\n{_results(exported.history, exported.id)}\n",
+        f"## Use\n\n{export.use}\n",
+        f"## Tests\n\n{export.tested} Needs {', '.join(export.needs)}.\n",
+        f"## Task\n\nA control step takes {card.control_step_s:g} s; an episode has {card.episode_steps} steps.\n",
+        "| variable | unit | parts | meaning |\n|---|---|---|---|",
+        *(f"| {' | '.join(row)} |" for row in cells),
+        f"\n`action`: {card.action_size} entries, {_cell(', '.join(card.action_parts))}, from {action_range}.\n",
+        f"{_fenced(objective)}\n",
+    ]
+    return "\n".join(lines)
+
+
+def _results(history: History, id: str) -> str:
+    row = next((row for row in history.summary.rows if row.candidate_id == id), None) if history.summary else None
+    if row and row.fitness:
+        fitness = f"- fitness {fitness_text(row)} (IQM, 95 % interval) over {count(row.seeds, 'fresh seed')}"
+        return f"{fitness}\n- success rate {percent(row.success_rate)}\n\n{MEASURED}"
+    result = history.result("search", id)
+    if result is None or result.fitness is None:
+        return "Not trained to the end: no results."
+    fitness = f"- fitness {number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
+    return f"{fitness}\n- success rate {percent(result.success_rate)}\n\n{MEASURED}"
+
+
+def _code(name: str) -> str:
+    return f"`{re.sub('[^A-Za-z0-9_]', '', name)}`"
+
+
+def _cell(text: str) -> str:
+    """One line without markup."""
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", " ".join(text.split()))
+
+
+def _fenced(text: str) -> str:
+    """Text between fences that are longer than any in the text."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence}text\n{text}\n{fence}"
 
 
 def _policy(folder: RunFolder, history: History, id: str) -> Path | None:
@@ -150,7 +202,7 @@ def _shipped(name: str, **words: str) -> str:
 
 
 def _priced(exported: Exported, inputs: Path) -> tuple[int, Path]:
-    """Rows on which the reward's file and the run agree, and the file of the run's rewards there.
+    """Compare the reward's file with the run: number of rows compared, and the file of the run's rewards there.
 
     Raises:
         UsageError: They differ.
@@ -182,7 +234,7 @@ reward, components = reward_and_components(inputs)
 
 
 def _acting(exported: Exported, name: str, use: str, *needs: str) -> Export:
-    """The export of a policy as one file, which a worker makes and compares with the run."""
+    """Export a policy as one file, which a worker writes and compares with the run."""
     if exported.policy is None:
         raise UsageError(
             f"{exported.folder.id}:{exported.id} has no policy: it was not trained, or its file was deleted",

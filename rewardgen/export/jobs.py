@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,7 +15,6 @@ from torch import Tensor
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.export.networks import network_of, write_onnx, write_sb3
 from rewardgen.reward.export import reward_file
 from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import compile_reward
@@ -24,7 +25,9 @@ from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.task_env import one_env
+from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.policies import load_policy
+from rewardgen.training.ppo.policy import PpoPolicy
 
 _ROWS = 256
 _SEED = 7
@@ -113,14 +116,14 @@ def policy_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         `difference`, the largest between actions of the written policy and of this package's.
     """
     path, policy = Path(payload["folder"], payload["name"]), load_policy(Path(payload["policy"]))
-    network = network_of(policy)
+    network = _network_of(policy)
     drawn = torch.randn(_ROWS, policy.observation_size, generator=torch.Generator("cpu").manual_seed(_SEED))
     observations = network.mean + 3.0 * drawn.clamp(-3.0, 3.0) / network.scale
     actions = policy.act(observations)
     if path.suffix == ".onnx":
-        written = write_onnx(network, path, observations)
+        written = _write_onnx(network, path, observations)
     else:
-        written = write_sb3(network, path, payload["discount"], payload["algorithm"], observations)
+        written = _write_sb3(network, path, payload["discount"], payload["algorithm"], observations)
         if network.policy.choices:
             actions = torch.stack([part.argmax(1) for part in actions.split(network.policy.choices, 1)], 1).squeeze(1)
     return {"difference": _difference(written, actions)}
@@ -131,3 +134,127 @@ def _save(payload: dict[str, Any], arrays: Mapping[str, Tensor]) -> None:
     plain: dict[str, Any] = {name: value.detach().numpy() for name, value in arrays.items()}
     np.savez(content, **plain)
     write_atomic(Path(payload["folder"], "expected.npz"), content.getvalue())
+
+
+_Layers = Sequence[tuple[Tensor, Tensor]]
+"""Weight (out, in) and bias (out,) of each layer."""
+
+
+class _Network(NamedTuple):
+    """A policy of any trainer, as other programs need it."""
+
+    policy: MlpPolicy
+    mean: Tensor
+    """Mean of observations, (O,) float32."""
+    scale: Tensor
+    """Inverse standard deviation of observations, (O,) float32."""
+    layers: _Layers
+    """_Layers of the policy; without a tanh at the end, the last gives actions in actuator units."""
+    log_std: Tensor | None = None
+    """(A,), in actuator units, if it was saved."""
+
+
+def _network_of(policy: Any) -> _Network:
+    """Return the network of a `PpoPolicy` or an `MlpPolicy`."""
+    low, high = policy.action_low, policy.action_high
+    middle, half = (high + low) / 2, (high - low) / 2
+    log_std = None
+    if isinstance(policy, PpoPolicy):
+        log_std = policy.parameters["log_std"][0] + half.log()
+        policy = MlpPolicy(_layers(policy), "tanh", "clip", (), policy.mean, policy.variance, low, high)
+    plain = bool((policy.variance < 0).all())
+    scale = torch.ones_like(policy.mean).float() if plain else (policy.variance + 1e-8).rsqrt().float()
+    layers = policy.layers
+    if policy.squash == "clip":
+        weight, bias = layers[-1]
+        layers = (*layers[:-1], (half[:, None] * weight, middle + half * bias))
+    return _Network(policy, policy.mean.float(), scale, layers, log_std)
+
+
+def _layers(policy: PpoPolicy) -> tuple[tuple[Tensor, Tensor], ...]:
+    parameters = policy.parameters
+    return tuple(
+        (parameters[f"policy.{index}.weight"].T.contiguous(), parameters[f"policy.{index}.bias"][0])
+        for index in range(len(policy.sizes.hidden) + 1)
+    )
+
+
+def _write_sb3(network: _Network, path: Path, discount: float, algorithm: str, observations: Tensor) -> Tensor:
+    """Write a policy as Stable-Baselines3 saves a model, and return the file's actions for observations (N, O).
+
+    The normaliser is folded into the first layer, so the zip holds SB3's own policy class and no code of ours.
+    """
+    import gymnasium
+    import stable_baselines3
+
+    policy, low, high = network.policy, network.policy.action_low, network.policy.action_high
+    actions: gymnasium.Space[Any] = gymnasium.spaces.Box(low.numpy(), high.numpy(), dtype=np.float32)
+    if len(policy.choices) == 1:
+        actions = gymnasium.spaces.Discrete(policy.choices[0])
+    elif policy.choices:
+        actions = gymnasium.spaces.MultiDiscrete([*policy.choices])
+
+    class Spaces(gymnasium.Env):
+        observation_space = gymnasium.spaces.Box(-math.inf, math.inf, (len(network.mean),), np.float32)
+        action_space = actions
+
+    layout: dict[str, Any] = {
+        "net_arch": [len(bias) for _, bias in network.layers[:-1]],
+        "activation_fn": {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU, "elu": torch.nn.ELU}[policy.activation],
+    }
+    options: dict[str, Any] = {"gamma": discount, "device": "cpu"}
+    options |= {"buffer_size": 1} if algorithm != "PPO" else {}
+    options |= {"use_sde": True} if policy.squash == "tanh2" else {}
+    model = getattr(stable_baselines3, algorithm)("MlpPolicy", Spaces(), policy_kwargs=layout, **options)
+    target, layers = model.policy, _folded(network)
+    if algorithm == "PPO":
+        _put(layers, target.mlp_extractor.policy_net, target.action_net)
+        if network.log_std is not None:
+            target.log_std.data.copy_(network.log_std)
+    elif algorithm == "SAC":
+        _put(layers, target.actor.latent_pi, target.actor.mu)
+    else:
+        _put(layers, target.actor.mu)
+        _put(layers, target.actor_target.mu)
+    content = io.BytesIO()
+    model.save(content)
+    write_atomic(path, content.getvalue())
+    loaded = getattr(stable_baselines3, algorithm).load(path, device="cpu")
+    return torch.from_numpy(loaded.predict(observations.numpy(), deterministic=True)[0])
+
+
+def _folded(network: _Network) -> _Layers:
+    """_Layers that take observations as simulated."""
+    (weight, bias), *rest = network.layers
+    scaled = weight.double() * network.scale.double()
+    return [(scaled.float(), (bias.double() - scaled @ network.mean.double()).float()), *rest]
+
+
+def _put(layers: _Layers, *modules: torch.nn.Module) -> None:
+    """Copy weights and biases into the linear layers of modules."""
+    linear = [layer for module in modules for layer in module.modules() if isinstance(layer, torch.nn.Linear)]
+    for module, (weight, bias) in zip(linear, layers, strict=True):
+        module.weight.data.copy_(weight)
+        module.bias.data.copy_(bias)
+
+
+class _Acting(torch.nn.Module):
+    def __init__(self, policy: MlpPolicy) -> None:
+        super().__init__()
+        self._policy = policy
+
+    def forward(self, observation: Tensor) -> Tensor:
+        return self._policy.act(observation)
+
+
+def _write_onnx(network: _Network, path: Path, observations: Tensor) -> Tensor:
+    """Write a policy as ONNX, `observation` (N, O) to `action` (N, A), and return the file's actions."""
+    from onnxruntime import InferenceSession
+
+    ends: dict[str, Any] = {"input_names": ["observation"], "output_names": ["action"]}
+    ends["dynamic_axes"] = {name: {0: "N"} for name in ("observation", "action")}
+    with warnings.catch_warnings(action="ignore"):
+        # The exporter that torch prefers needs one more package.
+        torch.onnx.export(_Acting(network.policy), (observations,), str(path), **ends, dynamo=False)
+    session = InferenceSession(path, providers=["CPUExecutionProvider"])
+    return torch.from_numpy(session.run(None, {"observation": observations.numpy()})[0])

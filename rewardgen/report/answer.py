@@ -10,7 +10,8 @@ from rewardgen.core.statistics import Interval, Standing, difference_interval
 from rewardgen.store.history import FinalRow, History, Status
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import BASELINES
-from rewardgen.view.closing import chosen_row
+from rewardgen.view.facts import chosen_row
+from rewardgen.view.progress import doubts
 
 Tone = Literal["good", "mixed", "bad", "open"]
 
@@ -195,9 +196,7 @@ def final_difference(history: History, name: str) -> Interval | None:
 
 
 def _cautions(history: History) -> list[str]:
-    texts = [history.goal_check.text] if history.goal_check and history.goal_check.answer != "yes" else []
-    texts += [history.steps_doubt] if history.steps_doubt else []
-    return [f"{text[:1].upper()}{text[1:]}" for text in texts + history.changes]
+    return [f"{text[:1].upper()}{text[1:]}" for text in doubts(history) + history.changes]
 
 
 def _short(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from rewardgen.core.formatting import number, percent, with_interval
+from rewardgen.core.formatting import number, with_interval
 from rewardgen.core.statistics import difference_interval, interquartile_mean
 from rewardgen.critic.sandboxed import Comparison
 from rewardgen.report.rendering import render_page, rounded
@@ -13,14 +13,14 @@ from rewardgen.store.history import Phase
 from rewardgen.store.records import CandidateResult
 from rewardgen.view.facts import (
     DISTANCE_SCALE,
-    NO_DISTANCE,
     CandidateFacts,
     RunFacts,
+    component_rows,
     distance_text,
+    fact_rows,
     names_of,
-    table,
+    unified_diff,
 )
-from rewardgen.view.lineage import unified_diff
 from rewardgen.view.reference import Reference
 
 
@@ -41,7 +41,7 @@ class Apart(NamedTuple):
 def compare_html(
     sides: Sequence[Reference],
     facts: Sequence[RunFacts] | Sequence[CandidateFacts],
-    told: Sequence[str],
+    remarks: Sequence[str],
     distances: Sequence[Comparison | str],
 ) -> str:
     """The page.
@@ -49,31 +49,31 @@ def compare_html(
     Args:
         sides: Two or more; all are compared with the first.
         facts: Facts of each side.
-        told: Sentences on what makes them incomparable.
-        distances: Distance of each other side from the first, or why it is unknown.
+        remarks: Sentences on differences that make the sides incomparable.
+        distances: Distance of each other side from the first, or the reason why it is unknown.
     """
     names = names_of(facts)
-    phase: Phase = "final" if all(_result(each, "final") for each in sides) else "search"
-    results = [_result(each, phase) for each in sides]
+    phase: Phase = "final" if all(_result(side, "final") for side in sides) else "search"
+    results = [_result(side, phase) for side in sides]
     apart = [
         Apart(
             name,
             *(_difference(names[0], name, results[0], result) if _task(side) == _task(sides[0]) else _UNLIKE),
-            *_distance(found),
+            *_distance(comparison),
             diff=_diff(sides[0], side, names[0], name),
         )
-        for name, side, result, found in zip(names[1:], sides[1:], results[1:], distances, strict=True)
+        for name, side, result, comparison in zip(names[1:], sides[1:], results[1:], distances, strict=True)
     ]
-    data = {"sides": [_curves(name, each) for name, each in zip(names, results, strict=True)], "blocks": {}}
+    data = {"sides": [_curves(name, result) for name, result in zip(names, results, strict=True)], "blocks": {}}
     values: dict[str, Any] = {
         "names": names,
-        "rows": table(facts),
-        "told": told,
+        "rows": fact_rows(facts),
+        "remarks": remarks,
         "apart": apart,
         "phase": "the fresh seeds" if phase == "final" else "the seeds of the search",
         "scale": DISTANCE_SCALE,
     }
-    return render_page("compare", data | {"diffs": [each.diff for each in apart]}, ("compare.js",), **values)
+    return render_page("compare", data | {"diffs": [side.diff for side in apart]}, ("compare.js",), **values)
 
 
 _UNLIKE = ("They are of different tasks.", "open")
@@ -92,12 +92,12 @@ def _curves(name: str, result: CandidateResult | None) -> dict[str, Any]:
     values = [*result.by_seed.values()] if result else []
     return {
         "id": name,
-        "seeds": [rounded(each) for each in values],
+        "seeds": [rounded(value) for value in values],
         "value": rounded(interquartile_mean(values)) if values else None,
         "curves": [
-            {"seed": each.seed, "points": [[at.env_steps, rounded(at.fitness)] for at in each.curve]}
-            for each in slices
-            if each.curve
+            {"seed": run.seed, "points": [[point.env_steps, rounded(point.fitness)] for point in run.curve]}
+            for run in slices
+            if run.curve
         ],
     }
 
@@ -106,30 +106,22 @@ def _difference(
     first: str, other: str, one: CandidateResult | None, another: CandidateResult | None
 ) -> tuple[str, str]:
     """The difference of the other side's fitness in words, and its tone."""
-    own, bar = ([*each.by_seed.values()] if each else [] for each in (another, one))
-    if min(len(own), len(bar)) < 2:
+    values, bar = ([*result.by_seed.values()] if result else [] for result in (another, one))
+    if min(len(values), len(bar)) < 2:
         return f"{other} and {first} cannot be compared: that takes two seeds of each.", "open"
-    found = difference_interval(own, bar)
-    difference = with_interval(found).replace("-", "−")
-    if found.low <= 0.0 <= found.high:
-        most = number(max(-found.low, found.high))
+    interval = difference_interval(values, bar)
+    difference = with_interval(interval).replace("-", "−")
+    if interval.low <= 0.0 <= interval.high:
+        most = number(max(-interval.low, interval.high))
         return f"{other} is within noise of {first}: {difference}, no difference larger than {most}.", "mixed"
-    words, tone = ("better", "good") if found.value > 0 else ("worse", "bad")
+    words, tone = ("better", "good") if interval.value > 0 else ("worse", "bad")
     return f"{other} is {words} than {first}: {difference}.", tone
 
 
-def _distance(found: Comparison | str) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:
-    if isinstance(found, str):
-        return found, ()
-    told = NO_DISTANCE if found.distance is None else f"Canonical distance {distance_text(found.distance)}"
-    first, second = found.shares
-    rows = []
-    for name in dict.fromkeys((*first, *second)):
-        apart = found.same_name.get(name)
-        rows.append(
-            (name, percent(first.get(name)), percent(second.get(name)), "" if apart is None else f"{apart:.3f}")
-        )
-    return told, tuple(rows)
+def _distance(comparison: Comparison | str) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:
+    if isinstance(comparison, str):
+        return comparison, ()
+    return distance_text(comparison), tuple(component_rows(comparison))
 
 
 def _diff(one: Reference, other: Reference, first: str, name: str) -> str | None:

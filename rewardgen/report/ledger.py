@@ -43,15 +43,15 @@ def _spent(history: History, calls: Calls) -> list[Line]:
     usage = history.usage
     if usage.calls or (history.config and history.config.model != BUILTIN):
         lines.append(("Language model calls", _usage(usage)))
-        lines += [(f"… of them {role}", _usage(each)) for role, each in usage_by_role(calls).items()]
+        lines += [(f"… of them {role}", _usage(usage)) for role, usage in usage_by_role(calls).items()]
     else:
         lines.append(("Language model calls", "none: the built-in designer needs none"))
     return lines
 
 
 def _usage(usage: Usage) -> str:
-    guessed = f" ({tokens(usage.estimated_tokens)} estimated)" if usage.estimated_tokens else ""
-    return f"{count(usage.calls, 'call')}, {tokens(usage.tokens)} tokens{guessed}, {money(usage.cost_usd)}"
+    estimated = f" ({tokens(usage.estimated_tokens)} estimated)" if usage.estimated_tokens else ""
+    return f"{count(usage.calls, 'call')}, {tokens(usage.tokens)} tokens{estimated}, {money(usage.cost_usd)}"
 
 
 def _saved(history: History) -> list[Line]:
@@ -60,25 +60,25 @@ def _saved(history: History) -> list[Line]:
         return []
     seeds, steps = len(history.search_seeds), history.training.env_steps
     records = [record for id in history.ids() if (record := history.record(id))]
-    rejected = [each for each in records if not each.candidate.failure and not each.verdict.accepted]
-    repaired = [each for each in records if each.candidate.repairs and each.verdict.accepted]
-    stopped = [each.stopped for each in history.trained.values() if each.stopped]
+    rejected = [record for record in records if not record.candidate.failure and not record.verdict.accepted]
+    repaired = [record for record in records if record.candidate.repairs and record.verdict.accepted]
+    stops = [run.stopped for run in history.trained.values() if run.stopped]
+    saved_steps = sum(stop.of_env_steps - stop.env_steps for stop in stops)
     lines = []
     if rejected:
-        kept = f"{count(len(rejected) * seeds, 'training')}, {len(rejected) * seeds * steps:,} steps"
-        lines.append((f"{count(len(rejected), 'reward')} rejected before any training", f"{kept} not spent"))
+        saved = f"{count(len(rejected) * seeds, 'training')}, {len(rejected) * seeds * steps:,} steps not spent"
+        lines.append((f"{count(len(rejected), 'reward')} rejected before any training", saved))
     if repaired:
-        told = f"{count(len(repaired) * seeds, 'training')} of a first version not spent"
-        lines.append((f"{count(len(repaired), 'reward')} rejected, repaired and then trained", told))
-    if stopped:
-        left = sum(each.of_env_steps - each.env_steps for each in stopped)
-        lines.append((f"{count(len(stopped), 'training')} stopped early", f"{left:,} steps not spent"))
+        saved = f"{count(len(repaired) * seeds, 'training')} of a first version not spent"
+        lines.append((f"{count(len(repaired), 'reward')} rejected, repaired and then trained", saved))
+    if stops:
+        lines.append((f"{count(len(stops), 'training')} stopped early", f"{saved_steps:,} steps not spent"))
     opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
     if history.summary and 0 < opened < len(history.final_seeds):
-        told = f"{opened} of at most {len(history.final_seeds)} fresh seeds, for each of the two compared"
-        lines.append(("Finals that ended before all seeds were used", told))
-    per_step = [each.wall_s / each.env_steps for each in history.trained.values() if each.env_steps and each.wall_s]
-    not_spent = len(rejected) * seeds * steps + sum(each.of_env_steps - each.env_steps for each in stopped)
+        seeds_used = f"{opened} of at most {len(history.final_seeds)} fresh seeds, for each of the two compared"
+        lines.append(("Finals that ended before all seeds were used", seeds_used))
+    per_step = [run.wall_s / run.env_steps for run in history.trained.values() if run.env_steps and run.wall_s]
+    not_spent = len(rejected) * seeds * steps + saved_steps
     if not_spent and per_step:
         worker_s = not_spent * sum(per_step) / len(per_step)
         lines.append(("In time of a training process, at this run's mean", f"about {duration(worker_s)}"))
@@ -87,13 +87,14 @@ def _saved(history: History) -> list[Line]:
 
 def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
     """Origin of the numbers: seeds, task, command, versions, machine. Files of the folder are not trusted."""
-    card, found = history.card, _provenance(folder)
+    card, provenance = history.card, _provenance(folder)
     further = sorted({seed for phase, _, seed in history.trained if phase == "search"} - {*history.search_seeds})
-    packages, commit, sandbox = (_mapping(found.get(name)) for name in ("packages", "commit", "sandbox"))
+    packages, commit, sandbox = (_mapping(provenance.get(name)) for name in ("packages", "commit", "sandbox"))
     layers = sandbox.get("layers")
-    named = [_mapping(each) for each in layers] if isinstance(layers, list) else []
-    missing = [str(each.get("name")) for each in named if not each.get("active")]
-    command, in_force = found.get("command"), f"without {', '.join(missing)}" if missing else "all layers in force"
+    reports = [_mapping(layer) for layer in layers] if isinstance(layers, list) else []
+    missing = [str(layer.get("name")) for layer in reports if not layer.get("active")]
+    in_force = f"without {', '.join(missing)}" if missing else "all layers in force"
+    command = provenance.get("command")
     lines = [
         ("Run", f"{folder.id}, {status}"),
         (
@@ -110,11 +111,13 @@ def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
         ),
         (
             "Machine",
-            f"{found.get('platform')}, Python {found.get('python')}, {found.get('cores')} cores" if found else "",
+            f"{provenance.get('platform')}, Python {provenance.get('python')}, {provenance.get('cores')} cores"
+            if provenance
+            else "",
         ),
         ("Sandbox", f"{sandbox.get('mode')}, {in_force}" if sandbox else ""),
     ]
-    return [(what, how) for what, how in lines if how]
+    return [(name, text) for name, text in lines if text]
 
 
 def _provenance(folder: RunFolder) -> dict[str, Any]:

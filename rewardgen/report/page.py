@@ -7,30 +7,36 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from rewardgen.analyzer.training_curves import training_curves
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.core.formatting import count, number
+from rewardgen.core.formatting import count, duration, number, percent, shortened, with_spread
 from rewardgen.film.film import Film, films_of
+from rewardgen.llm.analysis_text import analysis_text
 from rewardgen.report.answer import answer_of
-from rewardgen.report.candidates import bars, calls_of, candidate_detail, candidate_rows
 from rewardgen.report.ledger import ledger_of, origins
 from rewardgen.report.rendering import packed, render_page, rounded
 from rewardgen.report.reward_report import reward_report
-from rewardgen.report.transcripts import Calls, read_calls
-from rewardgen.store.history import History, status_of
+from rewardgen.report.transcripts import Calls, call_data, read_calls
+from rewardgen.store.history import History, Phase, status_of
+from rewardgen.store.measurements import TrainingCurves
+from rewardgen.store.records import CandidateRecord, Finding, SliceResult
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.view.lineage import lineage
-from rewardgen.view.rows import Live
+from rewardgen.view.facts import lineage, parent_diffs, unified_diff
+from rewardgen.view.rows import Live, failure_text, search_rows
 
 REPORT = "report.html"
 MOST_BYTES = 4_800_000
 """Largest page; prompts that exceed it stay in the run's folder, and the page says so."""
 _MOST_FILM_BYTES = 2_200_000
 """Room for all films in a page."""
+_MOST_REASON = 300
+"""Characters of a candidate's idea, or of the reason of its end, in its row."""
+_PHASES: dict[Phase, str] = {"search": "Search", "final": "Finals, fresh seeds"}
 
 
 def write_report(folder: RunFolder, history: History) -> Path:
-    """Write the report of a run into its folder; the file.
+    """Write the report of a run into its folder, and return the file.
 
     Raises:
         RunFolderError: The file cannot be written.
@@ -53,8 +59,8 @@ def report_html(
         served: See `render_page`.
     """
     status, calls = status_of(folder, history), read_calls(folder)
-    shown, config, card = _films(films, history), history.config, history.card
-    rows = candidate_rows(history, live or {})
+    reels, config, card = _films(films, history), history.config, history.card
+    rows = _candidate_rows(history, live or {})
     chosen = history.summary.chosen if history.summary else None
     featured = chosen or (history.ranking.best.candidate_id if history.ranking.best else None)
     record = history.record(featured) if featured else None
@@ -64,9 +70,9 @@ def report_html(
         "history": history,
         "status": status,
         "answer": answer_of(history, status),
-        "films": shown,
+        "films": reels,
         "rows": rows,
-        "bars": bars(history),
+        "bars": _bars(history),
         "chosen": chosen,
         "featured": record,
         "origin": lineage(history, featured)[1:] if featured else [],
@@ -84,11 +90,11 @@ def report_html(
         "bars": values["bars"],
         "finals": _finals(history),
         "featured": featured,
-        "films": [each["video"] for each in shown],
+        "films": [reel["video"] for reel in reels],
         "blocks": {},
     }
     room = MOST_BYTES - len(render_page("report", data, ("report.js",), **values).encode())
-    for name, block in _blocks(history, calls, [each["id"] for each in rows], featured):
+    for name, block in _blocks(history, calls, [row["id"] for row in rows], featured):
         text = packed(block)
         if len(text) + len(name) + 8 <= room:
             data["blocks"][name] = text
@@ -98,51 +104,181 @@ def report_html(
 
 def _blocks(history: History, calls: Calls, ids: Sequence[str], first: str | None) -> Iterator[tuple[str, Any]]:
     """Blocks that a page unpacks on demand, by name, the most important first."""
-    near = [each.id for each in lineage(history, first)] if first else []
+    near = [ancestor.id for ancestor in lineage(history, first)] if first else []
     order = [*near, *(id for id in ids if id not in near)]
     records = {id: history.record(id) for id in order} | {id: history.baseline_record(id) for id in history.baselines}
     for id, record in records.items():
         if record:
-            yield f"detail/{id}", candidate_detail(history, record)
-    for owner in (*(each for each in calls if each not in records), *order):
-        if about := calls_of(calls, owner):
-            yield f"calls/{owner}", about
+            yield f"detail/{id}", _candidate_detail(history, record)
+    for owner in (*(owner for owner in calls if owner not in records), *order):
+        if owner in calls:
+            yield f"calls/{owner}", [call_data(call) for call in calls[owner]]
 
 
 def _finals(history: History) -> list[dict[str, Any]]:
     """Rewards on the fresh seeds: estimate, interval, and each seed."""
     if history.summary is None:
         return []
-    found = []
+    finals = []
     for row in history.summary.rows:
         result = history.result("final", row.candidate_id)
         if row.fitness:
             seeds = [rounded(value) for value in result.by_seed.values()] if result else []
-            bounds = [rounded(each) for each in (row.fitness.value, row.fitness.low, row.fitness.high)]
+            bounds = [rounded(value) for value in (row.fitness.value, row.fitness.low, row.fitness.high)]
             chosen = row.candidate_id == history.summary.chosen
-            found.append({"id": row.candidate_id, "bounds": bounds, "seeds": seeds, "chosen": chosen})
-    return found
+            finals.append({"id": row.candidate_id, "bounds": bounds, "seeds": seeds, "chosen": chosen})
+    return finals
 
 
 def _films(films: Sequence[Film], history: History) -> list[dict[str, Any]]:
     """Films with room in the page, that of the final policy first, with the still of the first."""
     chosen = history.summary.chosen if history.summary else None
-    finals = [each for each in films if each.phase == "final"]
-    ordered = sorted(finals, key=lambda each: (each.id != chosen, bool(each.beside)))
-    ordered += [each for each in films if each.phase != "final"]
-    found: list[dict[str, Any]] = []
+    finals = sorted(
+        (film for film in films if film.phase == "final"), key=lambda film: (film.id != chosen, bool(film.beside))
+    )
+    reels: list[dict[str, Any]] = []
     room = _MOST_FILM_BYTES
-    for each in ordered:
+    for film in (*finals, *(film for film in films if film.phase != "final")):
         try:
-            still = "" if found else f"data:image/png;base64,{_data(each.still, room)}"
-            video = _data(each.video, room)
+            still = "" if reels else f"data:image/png;base64,{_data(film.still, room)}"
+            video = _data(film.video, room)
         except OSError:
             continue
         if len(video) + len(still) <= room:
             room -= len(video) + len(still)
-            found.append({"shot": each, "video": video, "still": still})
-    return found
+            reels.append({"shot": film, "video": video, "still": still})
+    return reels
 
 
 def _data(path: Path, most: int) -> str:
     return base64.b64encode(read_plain(path, max(1, most))).decode()
+
+
+def _candidate_rows(history: History, live: Live) -> list[dict[str, Any]]:
+    """A row for every candidate of the search, in planned order."""
+    chosen = history.summary.chosen if history.summary else None
+    generations = {id: generation.index for generation in history.generations for id in generation.ids}
+    rows = []
+    for row in search_rows(history, history.ids(), live):
+        record = history.record(row.id)
+        candidate = record.candidate if record else None
+        rows.append(
+            {
+                "id": row.id,
+                "generation": generations[row.id],
+                "operator": row.operator,
+                "parents": list(candidate.parents) if candidate else [],
+                "status": row.status,
+                "stopped": row.stopped,
+                "repaired": bool(candidate and candidate.repairs),
+                "fitness": rounded(row.fitness),
+                "spread": rounded(row.spread),
+                "success": rounded(row.success_rate),
+                "text": with_spread(row.fitness, row.spread),
+                "percent": percent(row.success_rate),
+                "reason": shortened(" ".join(row.reason.split()), _MOST_REASON),
+                "chosen": row.id == chosen,
+                "leads": row.best,
+            }
+        )
+    return rows
+
+
+def _bars(history: History) -> list[dict[str, Any]]:
+    """Results of the task's own rewards in the search."""
+    results = {name: history.result("search", name) for name in history.baselines}
+    return [
+        {"id": name, "fitness": rounded(result.fitness), "text": with_spread(result.fitness, result.fitness_spread)}
+        for name, result in results.items()
+        if result and result.fitness is not None
+    ]
+
+
+def _candidate_detail(history: History, record: CandidateRecord) -> dict[str, Any]:
+    """Details of a candidate, or of one of the task's own rewards, without prompts and replies."""
+    candidate, analysis = record.candidate, record.analysis
+    detail: dict[str, Any] = {
+        "idea": candidate.diagnosis.strip(),
+        "prediction": candidate.prediction.strip(),
+        "failure": candidate.failure,
+        "source": candidate.source.rstrip(),
+        "diffs": [{"parent": parent, "diff": diff} for parent, diff in parent_diffs(history, record)],
+        "findings": [_finding(finding) for finding in record.verdict.findings],
+        "accepted": record.verdict.accepted,
+        "trainings": [group for phase in _PHASES if (group := _trainings(history, candidate.id, phase))],
+        "text": "",
+        "flags": [],
+        "claims": [],
+        "diagnosis": "",
+        "components": _components(training_curves(record.result)) if record.result else {},
+    }
+    if candidate.repairs:
+        first, verdict = history.designed[candidate.id, 0], history.reviewed.get((candidate.id, 0))
+        detail["first"] = {
+            "findings": [_finding(finding) for finding in (verdict.findings if verdict else ())],
+            "diff": unified_diff(first.source, candidate.source, "first version", "repaired"),
+        }
+    if analysis:
+        detail |= {
+            "text": analysis_text(record).rstrip(),
+            "flags": [{"detector": flag.detector, "message": flag.message} for flag in analysis.flags],
+            "claims": [
+                {"claim": claim.claim, "outcome": claim.outcome, "measured": rounded(claim.measured)}
+                for claim in analysis.predictions
+            ],
+            "diagnosis": analysis.diagnosis.strip(),
+        }
+    return detail
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    evidence = [f"{name} {number(value)}" for name, value in finding.evidence.items()]
+    return {
+        "gate": finding.gate,
+        "detector": finding.detector,
+        "severity": finding.severity,
+        "line": finding.line,
+        "message": finding.message,
+        "hint": finding.hint,
+        "evidence": ", ".join(evidence),
+    }
+
+
+def _trainings(history: History, id: str, phase: Phase) -> dict[str, Any] | None:
+    seeds = [_training(run) for (of, owner, _), run in history.trained.items() if (of, owner) == (phase, id)]
+    return {"phase": phase, "title": _PHASES[phase], "seeds": seeds} if seeds else None
+
+
+def _training(run: SliceResult) -> dict[str, Any]:
+    ended = failure_text(run.failure) if run.failure else run.stopped.message if run.stopped else ""
+    return {
+        "seed": run.seed,
+        "fitness": "" if run.final_fitness is None else number(run.final_fitness),
+        "success": percent(run.final_success_rate),
+        "steps": f"{run.env_steps:,}",
+        "time": duration(run.wall_s),
+        "ended": ended,
+        "curve": [
+            [
+                point.env_steps,
+                *(rounded(value) for value in (point.fitness, point.episode_return, point.success_rate)),
+                {cause: rounded(share) for cause, share in point.endings.items()},
+            ]
+            for point in run.curve
+        ],
+        "endings": {cause: rounded(share) for cause, share in _endings(run).items()},
+    }
+
+
+def _endings(run: SliceResult) -> dict[str, float]:
+    """Share of episodes that ended by each cause: of the final policy, else of the last evaluation."""
+    endings = [outcome.ending for outcome in run.outcomes]
+    return {cause: endings.count(cause) / len(endings) for cause in endings} or dict(run.terminations)
+
+
+def _components(curves: TrainingCurves) -> dict[str, list[list[float | None]]]:
+    """Component to its points: steps, mean per step, share of all sizes."""
+    return {
+        name: [[point.env_steps, rounded(point.mean), rounded(point.share)] for point in points]
+        for name, points in curves.components.items()
+    }

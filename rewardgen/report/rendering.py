@@ -38,7 +38,7 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, 
     """
     sources = [_asset(name) for name in (*_LIBRARIES, *scripts, *(["served.js"] if served else []))]
     hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in sources
+        f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'" for source in sources
     )
     policy = (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; base-uri 'none';"
@@ -53,19 +53,19 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, 
             **values,
             policy=policy,
             style=Markup(_asset("page.css")),
-            scripts=[Markup(each) for each in sources],
+            scripts=[Markup(source) for source in sources],
             data=Markup(_as_json({**data, "served": served})),
         )
     )
 
 
 def packed(data: Any) -> str:
-    """Plain data, compressed and as letters that need no escaping; a page unpacks it when it is looked at."""
+    """Plain data, compressed, in letters that need no escaping; a page unpacks it on demand."""
     return base64.b64encode(gzip.compress(_as_json(data).encode(), mtime=0)).decode()
 
 
 def rounded(value: float | None, digits: int = 4) -> float | None:
-    """A number with so many digits that matter; None for what JSON has no word for."""
+    """A number with that many significant digits; None for infinite values and NaN, which JSON lacks."""
     return None if value is None or not math.isfinite(value) else float(f"{value:.{digits}g}")
 
 
@@ -77,7 +77,7 @@ def _as_json(data: Any) -> str:
 
 @cache
 def _asset(name: str) -> str:
-    """A file of the package that goes into pages as it is."""
+    """A file of the package that goes into pages unchanged."""
     return (_FOLDER / "assets" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 

@@ -59,7 +59,7 @@ def _objective(history: History) -> list[str]:
     lines += [f"Success, yes or no per episode: {card.success}"]
     if history.goal_check and history.goal_check.answer:
         lines.append(f"Before the run, {history.goal_check.text}")
-    lines += [f"A person said of earlier results: {' '.join(each.text.split())}" for each in history.feedback]
+    lines += [f"A person said of earlier results: {' '.join(said.text.split())}" for said in history.feedback]
     return lines
 
 
@@ -74,9 +74,10 @@ def _assumptions(history: History, record: CandidateRecord | None) -> list[str]:
         " per training; another learner may need another reward.",
     ]
     if record:
-        inputs = [each for each in card.input_names() if re.search(rf"\b{re.escape(each)}\b", _signature(record))]
-        read = f"The reward reads {', '.join(inputs)}, as the simulator has them: exact, without noise or delay."
-        lines += [read] if inputs else []
+        inputs = [name for name in card.input_names() if re.search(rf"\b{re.escape(name)}\b", _signature(record))]
+        if inputs:
+            read = ", ".join(inputs)
+            lines.append(f"The reward reads {read}, as the simulator has them: exact, without noise or delay.")
     return lines
 
 
@@ -90,25 +91,25 @@ def _gaming(history: History, record: CandidateRecord | None) -> list[str]:
         flags = record.analysis.flags if record.analysis else ()
         name = record.candidate.id
         lines += [
-            f"The chosen reward, {name}, in the search: {each.message} [{each.detector}]"
-            for each in flags
-            if each.detector in GAMING
+            f"The chosen reward, {name}, in the search: {flag.message} [{flag.detector}]"
+            for flag in flags
+            if flag.detector in GAMING
         ]
         lines += [
-            f"The critic warned of {name}: {each.message} [{each.detector}]"
-            for each in record.verdict.findings
-            if each.severity == "warn"
+            f"The critic warned of {name}: {finding.message} [{finding.detector}]"
+            for finding in record.verdict.findings
+            if finding.severity == "warn"
         ]
-        if record.analysis and not any(each.detector in GAMING for each in flags):
+        if record.analysis and not any(flag.detector in GAMING for flag in flags):
             lines.append(f"None of the detectors of a gamed reward fired on {name}. They know {len(GAMING)} patterns.")
-    of_each = [{flag.detector for flag in each.flags}.intersection(GAMING) for each in history.studied.values()]
-    seen = Counter(name for detectors in of_each for name in sorted(detectors))
+    fired = [{flag.detector for flag in analysis.flags} for analysis in history.studied.values()]
+    seen = Counter(name for detectors in fired for name in sorted(detectors.intersection(GAMING)))
     studied = len(history.studied)
     lines += [
         f"{number_of} of the {studied} rewards that were analysed: {DETECTORS.get(name).sees} [{name}]."
         for name, number_of in seen.most_common()
     ]
-    stopped = sum(each.stopped is not None for each in history.trained.values())
+    stopped = sum(run.stopped is not None for run in history.trained.values())
     if stopped:
         lines.append(f"{count(stopped, 'training')} stopped early for it: the reward rose while the fitness fell.")
     return lines
@@ -133,6 +134,6 @@ def _untested(history: History, record: CandidateRecord | None) -> list[str]:
         lines.append(
             f"Differences from the human reward smaller than {number(most)}: this many seeds cannot show them."
         )
-    found = record.verdict.findings if record else ()
-    lines += [f"In the critic: {each.message}" for each in found if each.detector in UNCHECKED]
+    findings = record.verdict.findings if record else ()
+    lines += [f"In the critic: {finding.message}" for finding in findings if finding.detector in UNCHECKED]
     return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from rewardgen.core.config import options_text
@@ -17,7 +17,7 @@ from rewardgen.store.journal import Listener
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.training.setup import policy_loader
-from rewardgen.view.closing import MEASURED, closing_markdown
+from rewardgen.view.facts import MEASURED, closing_markdown
 
 _HERE = """
 ## What is here
@@ -31,7 +31,7 @@ _HERE = """
 
 
 class RunFiles:
-    """A `Listener` that keeps the readable files of a run up to date and passes everything on.
+    """A `Listener` that keeps the readable files of a run up to date, and passes everything on.
 
     Args:
         listener: Shows the run.
@@ -40,9 +40,7 @@ class RunFiles:
 
     def __init__(self, listener: Listener, runs_dir: Path) -> None:
         self._listener, self._runs_dir = listener, runs_dir
-        self.progress = listener.progress
-        self.note = listener.note
-        self.aside = getattr(listener, "aside", nullcontext)
+        self.progress, self.note, self.aside = listener.progress, listener.note, listener.aside
 
     def event(self, event: Event, history: History) -> None:
         """Write the files that an event changes."""
@@ -171,7 +169,7 @@ def _remarks(history: History) -> list[str]:
     remarks += [history.steps_doubt] if history.steps_doubt else []
     remarks += history.changes
     return remarks + [
-        f"Feedback, for g{each.generation:02d} and later: {' '.join(each.text.split())}" for each in history.feedback
+        f"Feedback, for g{said.generation:02d} and later: {' '.join(said.text.split())}" for said in history.feedback
     ]
 
 

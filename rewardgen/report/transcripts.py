@@ -19,18 +19,18 @@ Calls = Mapping[str, Sequence[ArchivedCall]]
 
 def read_calls(folder: RunFolder) -> Calls:
     """All calls of a run, failed ones included; other files are ignored."""
-    found: defaultdict[str, list[ArchivedCall]] = defaultdict(list)
-    paths = [] if folder.calls.is_symlink() else sorted(folder.calls.glob("*.json"), key=lambda each: each.name)
+    by_owner: defaultdict[str, list[ArchivedCall]] = defaultdict(list)
+    paths = [] if folder.calls.is_symlink() else sorted(folder.calls.glob("*.json"), key=lambda path: path.name)
     for path in paths:
         try:
             call = read_call(path)
         except RewardgenError:
             continue
-        found[call.request.label.split("/")[0]].append(call)
-    return {owner: sorted(calls, key=_when) for owner, calls in found.items()}
+        by_owner[call.request.label.split("/")[0]].append(call)
+    return {owner: sorted(calls, key=_order) for owner, calls in by_owner.items()}
 
 
-def _when(call: ArchivedCall) -> tuple[int, bool]:
+def _order(call: ArchivedCall) -> tuple[int, bool]:
     role = role_of(call)
     return _ROLES.index(role) if role in _ROLES else len(_ROLES), "repair" in call.request.label
 
@@ -43,10 +43,10 @@ def role_of(call: ArchivedCall) -> str:
 
 def usage_by_role(calls: Calls) -> dict[str, Usage]:
     """Usage of the calls by role."""
-    found: dict[str, Usage] = {}
-    for each in (call for about in calls.values() for call in about):
-        found[role_of(each)] = found.get(role_of(each), Usage()) + each.usage
-    return found
+    usages: dict[str, Usage] = {}
+    for call in (call for about in calls.values() for call in about):
+        usages[role_of(call)] = usages.get(role_of(call), Usage()) + call.usage
+    return usages
 
 
 def call_data(call: ArchivedCall) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def call_data(call: ArchivedCall) -> dict[str, Any]:
     usage, reply = call.usage, call.reply
     return {
         "label": call.request.label,
-        "messages": [each.model_dump() for each in call.request.messages],
+        "messages": [message.model_dump() for message in call.request.messages],
         "reply": reply.text if reply else None,
         "model": reply.model if reply else "",
         "failure": call.failure,

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.film.film import films_of
-from rewardgen.serve.site import RunSite, fault_page, told
+from rewardgen.serve.site import RunSite, fault_page, state_line
 from rewardgen.store.run_folder import RunFolder
 
 _HOST = "127.0.0.1"
@@ -46,7 +46,7 @@ _ALWAYS = {
 
 
 class Response(NamedTuple):
-    """A response."""
+    """An HTTP response."""
 
     status: HTTPStatus
     body: bytes = b""
@@ -108,24 +108,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refusal(self) -> Response | None:
         """Refuse a request without the secret; set the cookie for one with the token."""
-        if self.headers.get_all("Host") not in [[each] for each in self.server.hosts]:
+        if self.headers.get_all("Host") not in [[host] for host in self.server.hosts]:
             return Response(HTTPStatus.FORBIDDEN, b"use the link that the server printed\n")
         address = urlsplit(self.path)
-        if given := parse_qs(address.query).get("token"):
-            if not hmac.compare_digest(given[0].encode(), self.server.token.encode()):
-                return Response(HTTPStatus.FORBIDDEN, b"the token is not that of this server\n")
+        if tokens := parse_qs(address.query).get("token"):
+            if not hmac.compare_digest(tokens[0].encode(), self.server.token.encode()):
+                return Response(HTTPStatus.FORBIDDEN, b"the token belongs to another server\n")
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
             return Response(HTTPStatus.OK, _ENTRY, "text/html; charset=utf-8", {"Set-Cookie": cookie})
-        if not hmac.compare_digest(self._brought().encode(), self.server.token.encode()):
+        if not hmac.compare_digest(self._cookie_token().encode(), self.server.token.encode()):
             return Response(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen serve` printed\n")
         return None
 
-    def _brought(self) -> str:
+    def _cookie_token(self) -> str:
         try:
-            found = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
         except CookieError:
             return ""
-        return found.value if found else ""
+        return cookie.value if cookie else ""
 
     def _routed(self) -> Response | None:
         """The response to an address; None if it was sent already.
@@ -133,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
         No part of an address becomes a path: runs and films are looked up among those that exist.
         """
         site, address = self.server.site, urlsplit(self.path)
-        match [unquote(each) for each in address.path.split("/")]:
+        match [unquote(part) for part in address.path.split("/")]:
             case ["", ""] if site.only:
                 return Response(HTTPStatus.SEE_OTHER, headers={"Location": f"/runs/{site.only.id}/"})
             case ["", ""]:
@@ -161,11 +161,11 @@ class _Handler(BaseHTTPRequestHandler):
             return Response(HTTPStatus.SERVICE_UNAVAILABLE, b"too many pages are open\n")
         try:
             self._head(HTTPStatus.OK, "text/event-stream", {"Connection": "close"})
-            last, until, sign = "", time.monotonic() + _STREAM_S, time.monotonic()
+            last, until, beat = "", time.monotonic() + _STREAM_S, time.monotonic()
             while time.monotonic() < until:
-                if (said := told(look)) != last or time.monotonic() - sign > _BEAT_S:
-                    last, sign = said, time.monotonic()
-                    self.wfile.write(f"data: {said}\n\n".encode())
+                if (line := state_line(look)) != last or time.monotonic() - beat > _BEAT_S:
+                    last, beat = line, time.monotonic()
+                    self.wfile.write(f"data: {line}\n\n".encode())
                 if self.server.ended.wait(_LOOK_S):
                     break
         finally:
@@ -173,15 +173,15 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _film(self, folder: RunFolder, name: str) -> Response:
-        films = [path for each in films_of(folder) for path in (each.video, each.picture, each.still)]
-        found = next((path for path in films if path.name == name), None)
+        files = [path for film in films_of(folder) for path in (film.video, film.picture, film.still)]
+        file = next((path for path in files if path.name == name), None)
         try:
-            if found is None or not found.resolve().is_relative_to(folder.path.resolve()):
+            if file is None or not file.resolve().is_relative_to(folder.path.resolve()):
                 raise FileNotFoundError(name)
-            content = read_plain(found, _MOST_FILM_BYTES)
+            content = read_plain(file, _MOST_FILM_BYTES)
         except OSError:
             return Response(HTTPStatus.NOT_FOUND, b"no such film\n")
-        return _ranged(content, _FILM_KINDS[found.suffix], self.headers.get("Range", ""))
+        return _ranged(content, _FILM_KINDS[file.suffix], self.headers.get("Range", ""))
 
     def _send(self, answer: Response) -> None:
         self._head(answer.status, answer.kind, {**answer.headers, "Content-Length": str(len(answer.body))})
@@ -198,27 +198,27 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _page(make: Callable[[], str]) -> Response:
-    """A page, with the policy from its text as a header too."""
+    """A page; its content security policy stands in the text and in a header."""
     try:
         text, status = make(), HTTPStatus.OK
     except RewardgenError as error:
-        wrong = HTTPStatus.BAD_REQUEST if isinstance(error, UsageError) else HTTPStatus.INTERNAL_SERVER_ERROR
-        text, status = fault_page(error.message, error.hint), wrong
-    own = _POLICY.search(text)
-    policy = html.unescape(own[1]) if own else "default-src 'none'"
+        status = HTTPStatus.BAD_REQUEST if isinstance(error, UsageError) else HTTPStatus.INTERNAL_SERVER_ERROR
+        text = fault_page(error.message, error.hint)
+    match = _POLICY.search(text)
+    policy = html.unescape(match[1]) if match else "default-src 'none'"
     headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
     return Response(status, text.encode(), "text/html; charset=utf-8", headers)
 
 
-def _ranged(content: bytes, kind: str, wanted: str) -> Response:
-    """A file, or the part that a player asks for."""
+def _ranged(content: bytes, kind: str, range_header: str) -> Response:
+    """A file, or the range of bytes that a player asks for."""
     headers = {"Accept-Ranges": "bytes"}
-    found = re.fullmatch(r"bytes=(\d{0,12})-(\d{0,12})", wanted)
-    if found is None or found[1] + found[2] == "":
+    match = re.fullmatch(r"bytes=(\d{0,12})-(\d{0,12})", range_header)
+    if match is None or match[1] + match[2] == "":
         return Response(HTTPStatus.OK, content, kind, headers)
-    size = len(content)
-    start = int(found[1]) if found[1] else max(0, size - int(found[2]))
-    end = min(size - 1, int(found[2])) if found[1] and found[2] else size - 1
+    size, (first, last) = len(content), match.groups()
+    start = int(first) if first else max(0, size - int(last))
+    end = min(size - 1, int(last)) if first and last else size - 1
     if not start <= end < size:
         return Response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers={"Content-Range": f"bytes */{size}"})
     headers |= {"Content-Range": f"bytes {start}-{end}/{size}"}

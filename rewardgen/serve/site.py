@@ -54,21 +54,21 @@ class ServedRun(Watcher):
 
     def _state(self) -> dict[str, Any]:
         self._follower.look()
-        history, shown = self._follower.history, self._view()
+        history, now = self._follower.history, self._view()
         status = status_of(self.folder, history)
-        told: dict[str, Any] = {"version": f"{self._follower.position} {status}", "done": None}
+        version = f"{self._follower.position} {status}"
         if status != "running":
-            return told | {"text": f"{status} after {duration(history.elapsed_s)}"}
-        waiting = open_requests(shown.mailbox) if shown.mailbox else 0
-        told["done"], times = shown.progress(0.0, waiting)
+            return {"version": version, "done": None, "text": f"{status} after {duration(history.elapsed_s)}"}
+        waiting = open_requests(now.mailbox) if now.mailbox else 0
+        done, times = now.progress(0.0, waiting)
         waits = f"{count(waiting, 'request')} in the mailbox" if waiting else ""
-        return told | {"text": " · ".join(each for each in (shown.stage, waits, times) if each)}
+        return {"version": version, "done": done, "text": " · ".join(filter(None, (now.stage, waits, times)))}
 
     def page(self) -> str:
         """The run's report now."""
         with self._turn:
             state, films = self._state(), films_of(self.folder)
-            key = f"{state['version']} {[each.name for each in films]}"
+            key = f"{state['version']} {[film.name for film in films]}"
             if self._page[0] != key or state["done"] is not None:
                 options = {"films": films, "live": self._live.messages, "served": state["version"]}
                 self._page = (key, report_html(self.folder, self._follower.history, **options))
@@ -92,7 +92,7 @@ class RunSite:
 
     def folders(self) -> dict[str, RunFolder]:
         """Runs by id, oldest first; an address may name these only."""
-        return {each.id: each for each in ([self.only] if self.only else list_runs(self._place))}
+        return {folder.id: folder for folder in ([self.only] if self.only else list_runs(self._place))}
 
     def run(self, id: str) -> ServedRun | None:
         """A run by id, or None."""
@@ -121,11 +121,11 @@ class RunSite:
         named = [folders[id] for id in dict.fromkeys(ids) if id in folders]
         if not 2 <= len(named) <= _MOST_SIDES:
             raise UsageError("no runs to compare", f"tick two to {_MOST_SIDES} of them")
-        sides = [Reference(each, History.load(each)) for each in named]
-        facts = [run_facts(each.folder.id, each.history, status_of(each.folder, each.history)) for each in sides]
-        words = " ".join(each.folder.word for each in sides)
+        sides = [Reference(folder, History.load(folder)) for folder in named]
+        facts = [run_facts(side.folder.id, side.history, status_of(side.folder, side.history)) for side in sides]
+        words = " ".join(side.folder.word for side in sides)
         unmeasured = f"`rewardgen runs compare {words} --rewards` measures how far the rewards are from each other."
-        return compare_html(sides, facts, notes(*(each.history for each in sides)), [unmeasured] * (len(sides) - 1))
+        return compare_html(sides, facts, notes(*(side.history for side in sides)), [unmeasured] * (len(sides) - 1))
 
     def state(self) -> dict[str, Any]:
         """Version of the list, and the number of runs under way."""
@@ -139,11 +139,11 @@ class RunSite:
         state = self.state()
         listed = []
         for id, folder in reversed(self.folders().items()):
-            mark, (known, line) = _mark(folder), self._listed.get(id, (None, RunFacts(id)))
-            if mark is None or mark != known:
+            mark, (last_mark, line) = _mark(folder), self._listed.get(id, (None, RunFacts(id)))
+            if mark is None or mark != last_mark:
                 line = read_facts(folder)
                 self._listed[id] = (mark, line)
-            film = min(films_of(folder), key=lambda each: each.phase != "final", default=None)
+            film = min(films_of(folder), key=lambda film: film.phase != "final", default=None)
             listed.append((line, film.still.name if film else None))
         formats = {"number": number, "percent": percent, "duration": duration, "money": money, "count": count}
         return render_page(
@@ -154,14 +154,14 @@ class RunSite:
 def _mark(folder: RunFolder) -> tuple[int, int, bool] | None:
     """Marks that change with a run; None without a log."""
     try:
-        found = folder.events.lstat()
+        log = folder.events.lstat()
     except OSError:
         return None
-    return found.st_size, found.st_mtime_ns, folder.is_locked()
+    return log.st_size, log.st_mtime_ns, folder.is_locked()
 
 
-def told(look: Callable[[], dict[str, Any]]) -> str:
-    """A state, or its error, as one line."""
+def state_line(look: Callable[[], dict[str, Any]]) -> str:
+    """A state, or its error, as one line of JSON."""
     try:
         return json.dumps(look())
     except RewardgenError as error:
@@ -170,7 +170,6 @@ def told(look: Callable[[], dict[str, Any]]) -> str:
 
 def fault_page(message: str, hint: str = "") -> str:
     """A page with an error."""
-    said = "".join(f"<p>{html.escape(each)}</p>" for each in (message, hint) if each)
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>rewardgen</title>{said}<a href="/">All runs</a>'
-    )
+    texts = "".join(f"<p>{html.escape(text)}</p>" for text in (message, hint) if text)
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>rewardgen</title>'
+    return f'{head}{texts}<a href="/">All runs</a>'

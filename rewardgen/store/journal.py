@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
 from rewardgen.store.events import Event, EventKind, EventLog
@@ -26,18 +27,13 @@ class Listener(Protocol):
     def note(self, text: str) -> None:
         """Show a line that is not an event."""
 
+    def aside(self) -> AbstractContextManager[None]:
+        """Leave the terminal to a question."""
+        return nullcontext()
 
-class SilentListener:
-    """A `Listener` that shows nothing."""
 
-    def event(self, event: Event, history: History) -> None:
-        """Ignore the event."""
-
-    def progress(self, message: dict[str, Any]) -> None:
-        """Ignore the message."""
-
-    def note(self, text: str) -> None:
-        """Ignore the line."""
+class SilentListener(Listener):
+    """A listener that shows nothing."""
 
 
 class Journal:

@@ -18,7 +18,7 @@ _PULSE_S = 30.0
 
 
 class Plain(Watcher):
-    """Prints a line for every step of a run. It is a `Listener`."""
+    """Prints a line for every step of a run."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -38,15 +38,15 @@ class Plain(Watcher):
         if time.monotonic() - self._pulse < _PULSE_S:
             return
         self._pulse = time.monotonic()
-        shown = self._view()
-        running = [row for row in shown.rows if row.status == "training"]
+        now = self._view()
+        running = [row for row in now.rows if row.status == "training"]
         share = sum(row.progress for row in running) / max(1, len(running))
         measured = [row for row in running if row.fitness is not None]
         best = max(measured, key=lambda row: row.fitness or 0.0, default=None)
         lead = f", {best.id} leads with fitness {number(best.fitness)}" if best else ""
-        unit = "of training" if shown.mailbox else "left"
-        left = f", {roughly(shown.remaining_s)} {unit}" if shown.remaining_s is not None else ""
-        self.note(f"training {percent(share)}{lead}{left}")
+        unit = "of training" if now.mailbox else "left"
+        rest = f", {roughly(now.remaining_s)} {unit}" if now.remaining_s is not None else ""
+        self.note(f"training {percent(share)}{lead}{rest}")
 
 
 def describe(event: Event, history: History) -> str:
@@ -59,10 +59,10 @@ def describe(event: Event, history: History) -> str:
     data = event.data
     match event.kind:
         case "run-started":
-            shown, config = view(history, {}), history.config
+            start, config = view(history, {}), history.config
             assert config is not None
             plan = f"up to {count(config.generations, 'generation')} of {count(config.candidates, 'candidate')}"
-            return f"run {shown.run_id}: {shown.task}, {shown.model}, {plan}"
+            return f"run {start.run_id}: {start.task}, {start.model}, {plan}"
         case "run-resumed":
             new = len(data.get("changes", ())) + ("task" in data) + ("generations" in data)
             return "; ".join([f"resumed run {history.run_id}", *history.changes[len(history.changes) - new :]])

@@ -1,12 +1,14 @@
-"""The live screen of a run on a terminal."""
+"""A run while it goes on, on a terminal or in the output of a notebook's cell."""
 
 from __future__ import annotations
 
+import io
 import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.control import Control
@@ -16,16 +18,21 @@ from rich.text import Text
 from rewardgen.core.formatting import count
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
+from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.tables import RowsTable, one_line
 from rewardgen.view.progress import View, Watcher, near
 from rewardgen.view.rows import Row
 
 _REFRESH_HZ = 4
 _WIDEST_BAR = 40
+_CELL_PAUSE_S = 0.5
+"""Least time between two drawings in a cell [s]."""
+_CELL_COLUMNS = 110
+_CELL_HTML = '<pre style="white-space:pre;line-height:1.3;font-family:monospace">{code}</pre>'
 
 
 class Screen(Watcher):
-    """Shows a run while it goes on. Use it as a context; it is a `Listener`."""
+    """Shows a run on a terminal. Use it as a context."""
 
     def __init__(self, console: Console) -> None:
         super().__init__()
@@ -53,7 +60,7 @@ class Screen(Watcher):
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """See `Watcher.aside`."""
+        """See `Listener.aside`."""
         self._display.stop()
         yield
         self._display = self._new_display()  # the old one would draw over the question
@@ -140,3 +147,51 @@ class _Bar:
         full = math.floor(self._share * width)
         percentage = f" {math.floor(100 * self._share):3d} %  "
         yield one_line(Text.assemble(("━" * full, "green"), ("─" * (width - full), "dim"), percentage, self._beside))
+
+
+class Notebook(Watcher):
+    """Shows a run in the output of a cell."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._display: Any = None
+        self._drawn_at = 0.0
+        self._note = ""
+
+    def note(self, text: str) -> None:
+        """Show a line below the rows until the next event."""
+        self._note = text
+        self._draw()
+
+    def _on_event(self, event: Event) -> None:
+        self._note = ""
+        self._draw()
+
+    def _on_progress(self) -> None:
+        if time.monotonic() - self._drawn_at >= _CELL_PAUSE_S:
+            self._draw()
+
+    def _draw(self) -> None:
+        from IPython.core.display import HTML
+        from IPython.core.display_functions import display
+
+        self._drawn_at = time.monotonic()
+        console = SafeConsole(
+            record=True, force_jupyter=False, width=_CELL_COLUMNS, file=io.StringIO(), markup=False, highlight=False
+        )
+        console.print(render(self._view(), 0.0, self._note))
+        page = HTML(console.export_html(inline_styles=True, code_format=_CELL_HTML))
+        if self._display is None:
+            self._display = display(page, display_id=True)
+        else:
+            self._display.update(page)
+
+
+def in_notebook() -> bool:
+    """True if this process is the kernel of a notebook."""
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return False
+    shell = get_ipython()
+    return shell is not None and shell.__class__.__name__ == "ZMQInteractiveShell"

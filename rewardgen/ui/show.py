@@ -1,8 +1,9 @@
-"""`runs show`, `runs compare` and `tasks show`: runs, candidates and task cards."""
+"""Pages on the terminal: runs, candidates, comparisons, tasks, drafted tasks, suites."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.markdown import Markdown
@@ -11,27 +12,53 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from rewardgen.core.config import options_text
-from rewardgen.core.formatting import duration, number, percent, with_spread
-from rewardgen.critic.sandboxed import Comparison
+from rewardgen.core.formatting import duration, money, number, percent, tokens, with_interval, with_spread
 from rewardgen.llm.analysis_text import analysis_text, parts_lines
 from rewardgen.llm.prompts import render
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.ui.tables import RowsTable, closing_table, judgement_text, plain_table, row_line
-from rewardgen.view.facts import DISTANCE_SCALE, NO_DISTANCE, CandidateFacts, RunFacts, distance_text, names_of, table
-from rewardgen.view.lineage import lineage, parent_diffs, unified_diff
+from rewardgen.view.facts import (
+    DISTANCE_SCALE,
+    CandidateFacts,
+    RunFacts,
+    component_rows,
+    distance_text,
+    fact_rows,
+    lineage,
+    names_of,
+    parent_diffs,
+    unified_diff,
+)
 from rewardgen.view.progress import stage, view
 from rewardgen.view.rows import failure_text, final_rows, search_rows
 
-CODE_THEME = "ansi_dark"
+if TYPE_CHECKING:
+    from rewardgen.critic.sandboxed import Comparison
+    from rewardgen.search.suite import SuiteRow, SuiteTable
+    from rewardgen.tasks.draft.drafting import DraftedTask
+    from rewardgen.tasks.draft.sketches import AuthorVerdict, MetricTest, SketchResult
+
+_CODE_THEME = "ansi_dark"
+_SKETCH_STYLES = {"right": "green", "cheat": "red", "partial": "yellow", "nothing": "dim"}
+_CLAIM_STYLES = {"held": "green", "failed": "red", "not checkable": "dim"}
+
+
+def section(title: str, body: RenderableType) -> list[RenderableType]:
+    """A heading with its content."""
+    return [Text(f"\n{title}", "bold underline"), Padding(body, (0, 0, 0, 2), expand=False)]
+
+
+def _code(text: str, language: str, numbered: bool = False) -> Syntax:
+    return Syntax(text, language, theme=_CODE_THEME, line_numbers=numbered, word_wrap=True, background_color="default")
 
 
 def run_page(history: History, status: str) -> RenderableType:
     """A whole run: goal, candidates, closing table."""
-    shown = view(history, {})
-    head = Text.assemble("run ", (shown.run_id, "bold"), " · ", (shown.task, "bold"), " · ", shown.model)
-    head.append(f"\n{status} · {duration(shown.elapsed_s)}")
-    head.append(f" · {shown.usage}" if shown.usage else "")
+    now = view(history, {})
+    head = Text.assemble("run ", (now.run_id, "bold"), " · ", (now.task, "bold"), " · ", now.model)
+    head.append(f"\n{status} · {duration(now.elapsed_s)}")
+    head.append(f" · {now.usage}" if now.usage else "")
     head.append(f" · {stage(history)}" if history.summary is None else "")
     if history.config and (options := options_text(history.config)):
         head.append(f"\noptions: {options}", "dim")
@@ -39,8 +66,7 @@ def run_page(history: History, status: str) -> RenderableType:
         head.append(f"\ngoal: {history.config.goal}")
     if history.goal_check:
         head.append(f"\n{history.goal_check.text}", "yellow" if history.goal_check.is_objection else "")
-    doubts = [history.steps_doubt] if history.steps_doubt else []
-    for text in doubts + history.changes:
+    for text in ([history.steps_doubt] if history.steps_doubt else []) + history.changes:
         head.append(f"\n{text}", "yellow")
     for remark in history.feedback:
         head.append(f"\nfeedback, for g{remark.generation:02d} and later: {' '.join(remark.text.split())}")
@@ -71,7 +97,7 @@ def _lineage(history: History, candidate_id: str) -> Text:
 
 
 def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
-    """One candidate: result, origin, findings, code, and the change from its parent."""
+    """One candidate: result, origin, findings, code, and the change from its first parent."""
     candidate = record.candidate
     row = search_rows(history, [candidate.id], {})[0]
     parts: list[RenderableType] = [row_line(row._replace(reason=""))]
@@ -80,36 +106,31 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
     for name, text in (("Idea", candidate.diagnosis), ("Prediction", candidate.prediction)):
         parts += section(name, Text(text.strip())) if text else []
     parts += section("Lineage", _lineage(history, candidate.id)) if candidate.parents else []
-    parts += _review(history, record)
-    parts += _trainings(history, candidate.id)
-    parts += _analysis(record)
+    parts += _review(history, record) + _trainings(history, candidate.id) + _analysis(record)
     parts += section("Reward", reward_code(candidate.source)) if candidate.source else []
     for parent, diff in parent_diffs(history, record)[:1]:
-        parts += section(f"Change from {parent}", diff_code(diff)) if diff else []
+        parts += section(f"Change from {parent}", _code(diff, "diff")) if diff else []
     return Group(*parts)
 
 
 def baseline_page(history: History, name: str) -> RenderableType:
     """One of the task's own rewards: results and code."""
-    rows = [row for row in final_rows(history, {}) if row.id == name]
-    parts = [*map(row_line, rows), *_trainings(history, name)]
-    return Group(*parts, *section("Reward", reward_code(history.baselines[name])))
+    rows = [row_line(row) for row in final_rows(history, {}) if row.id == name]
+    return Group(*rows, *_trainings(history, name), *section("Reward", reward_code(history.baselines[name])))
 
 
 def reward_code(source: str) -> Syntax:
     """Python with highlighting and the line numbers that findings name."""
-    return Syntax(
-        source.rstrip(), "python", theme=CODE_THEME, line_numbers=True, word_wrap=True, background_color="default"
-    )
+    return _code(source.rstrip(), "python", numbered=True)
 
 
 def findings_text(findings: Sequence[Finding]) -> Text:
     """Findings of the critic, each with its line and hint."""
     text = Text()
     for finding in findings:
-        where = f", line {finding.line}" if finding.line else ""
+        line = f", line {finding.line}" if finding.line else ""
         style = "red" if finding.severity == "reject" else "yellow"
-        text.append(f"{finding.severity} ", style).append(f"{finding.gate}/{finding.detector}{where}: ")
+        text.append(f"{finding.severity} ", style).append(f"{finding.gate}/{finding.detector}{line}: ")
         text.append(f"{finding.message}\n")
         text.append(f"  hint: {finding.hint}\n" if finding.hint else "", "dim")
     text.rstrip()
@@ -123,7 +144,7 @@ def _review(history: History, record: CandidateRecord) -> list[RenderableType]:
         first, verdict = history.designed[id, 0], history.reviewed.get((id, 0))
         parts += section("First version, rejected", findings_text(verdict.findings if verdict else ()))
         change = unified_diff(first.source, record.candidate.source, "first version", "repaired")
-        parts += section("Repair", diff_code(change))
+        parts += section("Repair", _code(change, "diff"))
     title = "Findings" if record.verdict.accepted else "Rejected"
     return parts + (section(title, findings_text(record.verdict.findings)) if record.verdict.findings else [])
 
@@ -138,14 +159,14 @@ def _trainings(history: History, id: str) -> list[RenderableType]:
 
 def _slices(result: CandidateResult) -> RenderableType:
     columns = ("fitness", "success", "env steps", "time")
-    shown = plain_table("seed", *columns, "failure or stop", right=columns)
+    table = plain_table("seed", *columns, "failure or stop", right=columns)
     for run in result.slices:
         ended = failure_text(run.failure) if run.failure else run.stopped.message if run.stopped else ""
         fitness, success = number(run.final_fitness), percent(run.final_success_rate)
-        shown.add_row(str(run.seed), fitness, success, str(run.env_steps), duration(run.wall_s), ended)
+        table.add_row(str(run.seed), fitness, success, str(run.env_steps), duration(run.wall_s), ended)
     if result.fitness is not None and len(result.slices) > 1:
-        shown.add_row("mean", with_spread(result.fitness, result.fitness_spread), percent(result.success_rate))
-    return Group(shown, *map(Text, parts_lines(result.parts)))
+        table.add_row("mean", with_spread(result.fitness, result.fitness_spread), percent(result.success_rate))
+    return Group(table, *map(Text, parts_lines(result.parts)))
 
 
 def _analysis(record: CandidateRecord) -> list[RenderableType]:
@@ -153,26 +174,14 @@ def _analysis(record: CandidateRecord) -> list[RenderableType]:
     analysis = record.analysis
     if analysis is None:
         return []
-    styles = {"held": "green", "failed": "red", "not checkable": "dim"}
     claims = []
     for claim in analysis.predictions:
         measured = "" if claim.measured is None else f", measured {number(claim.measured)}"
-        claims.append(Text.assemble(f"{claim.claim}: ", (claim.outcome, styles[claim.outcome]), measured))
-    text = Text(analysis_text(record).rstrip())
+        claims.append(Text.assemble(f"{claim.claim}: ", (claim.outcome, _CLAIM_STYLES[claim.outcome]), measured))
     flags = [Text(f"- {flag.message} [{flag.detector}]") for flag in analysis.flags]
     diagnosis = [Text(), Text(analysis.diagnosis.strip())] if analysis.diagnosis else []
     outcomes = section("Outcome of the prediction", Group(*claims)) if claims else []
-    return outcomes + section("Analysis", Group(text, *flags, *diagnosis))
-
-
-def diff_code(text: str) -> Syntax:
-    """A unified diff with highlighting."""
-    return Syntax(text, "diff", theme=CODE_THEME, word_wrap=True, background_color="default")
-
-
-def section(title: str, body: RenderableType) -> list[RenderableType]:
-    """A heading with its content."""
-    return [Text(f"\n{title}", "bold underline"), Padding(body, (0, 0, 0, 2), expand=False)]
+    return outcomes + section("Analysis", Group(Text(analysis_text(record).rstrip()), *flags, *diagnosis))
 
 
 def card_page(card: TaskCard, formatted: bool) -> RenderableType:
@@ -189,30 +198,144 @@ def comparison_page(
     Args:
         facts: Two or more sides.
         sources: Code of each candidate, for the changes from the first; empty for runs.
-        notes: Sentences on what makes them incomparable.
+        notes: Sentences on differences that make the sides incomparable.
     """
     names, parts = names_of(facts), list[RenderableType]()
-    shown = plain_table("", *(side.id for side in facts))
-    for name, texts in table(facts):
-        shown.add_row(name, *texts)
+    table = plain_table("", *(side.id for side in facts))
+    for name, texts in fact_rows(facts):
+        table.add_row(name, *texts)
     for name, source in zip(names[1:], sources[1:], strict=False):
         diff = unified_diff(sources[0], source, names[0], name)
-        parts += section(f"Change from {names[0]} to {name}", diff_code(diff) if diff else Text("none"))
-    return Group(shown, *(Text(f"\n{note}", "yellow") for note in notes), *parts)
+        parts += section(f"Change from {names[0]} to {name}", _code(diff, "diff") if diff else Text("none"))
+    return Group(table, *(Text(f"\n{note}", "yellow") for note in notes), *parts)
 
 
-def distance_page(measured: Comparison, title: str = "Rewards") -> RenderableType:
+def distance_page(comparison: Comparison, title: str = "Rewards") -> RenderableType:
     """The distance of two rewards, and of their components."""
-    first, second = measured.shares
     columns = ("in the first", "in the second", "distance")
-    shown = plain_table("component", *columns, right=columns)
-    for name in dict.fromkeys((*first, *second)):
-        distance = measured.same_name.get(name)
-        apart = "" if distance is None else f"{distance:.3f}"
-        shown.add_row(name, percent(first.get(name)), percent(second.get(name)), apart)
-    about = Text("Shares of each reward's variation; distances of components with the same name.", "dim")
-    whole = Text(NO_DISTANCE)
-    if measured.distance is not None:
-        whole = Text.assemble("canonical distance ", (distance_text(measured.distance), "bold"))
+    table = plain_table("component", *columns, right=columns)
+    for row in component_rows(comparison):
+        table.add_row(*row)
+    whole = Text(distance_text(comparison))
+    if comparison.distance is not None:
         whole.append(f"  ({DISTANCE_SCALE})", "dim")
-    return Group(*section(title, Group(whole, Text(), shown, about)))
+    about = Text("Shares of each reward's variation; distances of components with the same name.", "dim")
+    return Group(*section(title, Group(whole, Text(), table, about)))
+
+
+def draft_page(drafted: DraftedTask, formatted: bool) -> RenderableType:
+    """All of a drafted task, uncut, for the person who confirms it.
+
+    Args:
+        drafted: The task.
+        formatted: True to colour the code.
+    """
+    code = _code(drafted.source, "python") if formatted else Text(drafted.source)
+    parts = [Text(drafted.description), *section(drafted.task, code), *section("Sketches", trial_page(drafted.trial))]
+    questions = dict.fromkeys((drafted.questions, *drafted.trial.questions))
+    questions = [text for text in questions if text.rstrip(".") not in ("", "None")]
+    if questions:
+        parts += section("Open questions", Text("\n".join(f"- {text}" for text in questions)))
+    if drafted.misses:
+        parts += section("Limits of the metric, by its author", Text(drafted.misses))
+    return Group(*parts)
+
+
+def trial_page(trial: MetricTest) -> RenderableType:
+    """A metric on the sketches of all authors, and the verdict."""
+    parts: list[RenderableType] = []
+    for index, (results, verdict) in enumerate(zip(trial.authors, trial.verdict.authors, strict=True), start=1):
+        parts += [_author_line(index, verdict), _sketches(results)]
+    return Group(*parts, _verdict_text(trial))
+
+
+def _author_line(index: int, verdict: AuthorVerdict) -> Text:
+    agrees = ("agrees", "green") if verdict.agrees else ("disagrees", "red")
+    is_number = verdict.agreement == verdict.agreement
+    correlation = f", rank correlation {verdict.agreement:.2f}" if is_number else ""
+    return Text.assemble(f"author {index} ", agrees, correlation)
+
+
+def _sketches(results: Sequence[SketchResult]) -> RenderableType:
+    table = plain_table("kind", "fitness", "success", "sketch", right=("fitness",))
+    for result in sorted(results, key=lambda result: result.rank):
+        success = "yes" if result.success else "no"
+        table.add_row(Text(result.kind, _SKETCH_STYLES[result.kind]), number(result.fitness), success, result.name)
+    return table
+
+
+def _verdict_text(trial: MetricTest) -> Text:
+    verdict = trial.verdict
+    text = Text("the metric does not hold", "red")
+    if verdict.ambiguous:
+        text = Text("the metric holds, but the authors disagree on the goal: see their questions", "yellow")
+    elif verdict.passed:
+        text = Text("the metric holds", "green")
+    authors = [(f"author {index}: ", author.faults) for index, author in enumerate(verdict.authors, start=1)]
+    for author, faults in [*authors, ("", verdict.faults)]:
+        for fault in faults:
+            text.append(f"\n- {author}{fault}", "default")
+    for note in verdict.notes:
+        text.append(f"\nnote: {note}", "dim")
+    return text
+
+
+_SUITE_LEGEND = (
+    "Fitness of the winners on fresh seeds: interquartile mean over runs [95 % interval]. Normalised: from the sparse"
+    " (0) to the human reward (1). Better: probability that a run beats one of the task's first row. Steps, calls,"
+    " tokens, cost and minutes are means over runs; steps are of the search."
+)
+_SUITE_CELLS: Mapping[str, Callable[[SuiteRow], str]] = {
+    "task": lambda row: row.task,
+    "strategy": lambda row: row.strategy,
+    "designer": lambda row: row.designer,
+    "runs": lambda row: str(row.runs) if row.won == row.runs else f"{row.won} of {row.runs} won",
+    "fitness": lambda row: with_interval(row.fitness),
+    "normalised": lambda row: with_interval(row.human_normalised),
+    "better": lambda row: with_interval(row.improvement),
+    "steps": lambda row: tokens(round(row.search_steps)) if row.search_steps else "",
+    "calls": lambda row: tokens(round(row.calls)) if row.calls else "",
+    "tokens": lambda row: tokens(round(row.tokens)) if row.tokens else "",
+    "cost": lambda row: money(row.cost_usd) if row.calls else "",
+    "minutes": lambda row: "" if row.minutes is None else f"{row.minutes:.1f}",
+}
+_SUITE_RESULTS = ("runs", "fitness", "normalised", "better")
+_SUITE_COSTS = ("steps", "calls", "tokens", "cost", "minutes")
+
+
+def _suite_columns(rows: Sequence[SuiteRow]) -> dict[str, list[str]]:
+    """Columns with content; the designer only where there are several."""
+    columns = {name: [cell(row) for row in rows] for name, cell in _SUITE_CELLS.items()}
+    one_designer = len({row.designer for row in rows if row.designer}) < 2
+    return {name: cells for name, cells in columns.items() if any(cells) and not (name == "designer" and one_designer)}
+
+
+def suite_page(suite: SuiteTable) -> RenderableType:
+    """The table on screen: results, then costs, so that each fits 80 columns."""
+    columns, tables = _suite_columns(suite.rows), list[RenderableType]()
+    for hidden in (_SUITE_COSTS, _SUITE_RESULTS):
+        names = [name for name in columns if name not in (*hidden, "task")]
+        table = plain_table(*names, right=_SUITE_COSTS)
+        for index, row in enumerate(suite.rows):
+            if not index or row.task != suite.rows[index - 1].task:
+                table.add_row(Text(row.task, "bold"))
+            table.add_row(*(columns[name][index].replace(" [", "\n[") for name in names))
+        tables += [table, Text()]
+    return Group(*tables, *(Text(f"{note}\n", "yellow") for note in suite.notes), Text(_SUITE_LEGEND, "dim"))
+
+
+def suite_markdown(suite: SuiteTable) -> str:
+    """The table as Markdown."""
+    return "\n\n".join([markdown_table(_suite_columns(suite.rows), _SUITE_COSTS), *suite.notes, _SUITE_LEGEND]) + "\n"
+
+
+def markdown_table(columns: Mapping[str, Sequence[str]], numbers: Sequence[str]) -> str:
+    """A table in Markdown.
+
+    Args:
+        columns: Heading to cells.
+        numbers: Headings of right-aligned columns.
+    """
+    rules = ["--:" if name in numbers else "---" for name in columns]
+    lines = [[*columns], rules, *zip(*columns.values(), strict=True)]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)

@@ -13,7 +13,7 @@ from rich.text import Text
 from rewardgen.core.formatting import percent, with_spread
 from rewardgen.store.history import Summary
 from rewardgen.store.records import Judgement
-from rewardgen.view.closing import HEADINGS, closing_rows
+from rewardgen.view.facts import HEADINGS, closing_rows
 from rewardgen.view.rows import Row
 
 _ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 16, 8

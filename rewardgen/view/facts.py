@@ -1,18 +1,32 @@
-"""Facts of runs and candidates, made once: for lists, comparisons, pages and exports."""
+"""Facts of runs and candidates, made once: for screens, pages, cards and exports."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rewardgen.core.config import options_text
 from rewardgen.core.errors import RunFolderError, RunFormatError
-from rewardgen.core.formatting import count, duration, money, number, percent, tokens, with_interval, with_spread
+from rewardgen.core.formatting import (
+    count,
+    duration,
+    money,
+    number,
+    percent,
+    percent_interval,
+    tokens,
+    with_interval,
+    with_spread,
+)
 from rewardgen.core.statistics import Interval
-from rewardgen.store.history import History, Phase, status_of
+from rewardgen.store.history import FinalRow, History, Phase, Summary, status_of
+from rewardgen.store.records import BASELINES, CandidateRecord
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.view.closing import chosen_row
 from rewardgen.view.rows import final_rows, search_rows
+
+if TYPE_CHECKING:
+    from rewardgen.critic.sandboxed import Comparison
 
 
 class RunFacts(NamedTuple):
@@ -64,11 +78,6 @@ class CandidateFacts(NamedTuple):
     fresh_fitness: float | None
     """Mean over the fresh seeds."""
     components: tuple[str, ...]
-
-
-def measured_phase(history: History, *ids: str) -> Phase:
-    """Phase of the numbers to show: `final` if all of them trained on the fresh seeds, else `search`."""
-    return "final" if ids and all(history.result("final", id) for id in ids) else "search"
 
 
 def read_facts(folder: RunFolder) -> RunFacts:
@@ -137,15 +146,15 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
     record, baseline = history.record(id), history.baseline_record(id)
     fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
     row = search_rows(history, [id], {})[0] if record or baseline else None
-    shown = row or fresh
+    latest = row or fresh
     slices = [run for (_, name, _), run in history.trained.items() if name == id]
     return CandidateFacts(
         run=run,
         id=id,
         operator=record.candidate.operator if record else "baseline",
         parents=record.candidate.parents if record else (),
-        status=shown.status if shown else "not trained",
-        reason=shown.reason if shown and shown.has_ended_badly else "",
+        status=latest.status if latest else "not trained",
+        reason=latest.reason if latest and latest.has_ended_badly else "",
         fitness=row.fitness if row else None,
         spread=row.spread if row else 0.0,
         success_rate=row.success_rate if row else None,
@@ -155,16 +164,16 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
 
 
 def notes(one: History, *others: History) -> list[str]:
-    """Sentences on what makes runs incomparable with the first of them."""
+    """Sentences on differences that make runs incomparable with the first of them."""
     return list(dict.fromkeys(text for other in others for text in _notes(one, other)))
 
 
 def _notes(one: History, other: History) -> list[str]:
-    texts = []
-    if one.card and other.card and one.card.name != other.card.name:
-        names = f"{one.card.name} and {other.card.name}"
+    texts, cards = [], (one.card, other.card)
+    if cards[0] and cards[1] and cards[0].name != cards[1].name:
+        names = f"{cards[0].name} and {cards[1].name}"
         return [f"The runs are on different tasks, {names}: their fitness cannot be compared."]
-    if one.card and other.card and one.card.fingerprint != other.card.fingerprint:
+    if cards[0] and cards[1] and cards[0].fingerprint != cards[1].fingerprint:
         texts.append("The task file or its model changed between the runs: fitness may mean something else.")
     if one.training and other.training and one.training.env_steps != other.training.env_steps:
         steps = f"{one.training.env_steps:,} and {other.training.env_steps:,}"
@@ -218,13 +227,10 @@ CANDIDATE_ROWS: Mapping[str, Callable[[CandidateFacts], str]] = {
 }
 
 
-def table(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[tuple[str, list[str]]]:
-    """Names of the facts, each with a text per side; a fact that no side has is left out."""
-    rows = [(name, [cell(side) for side in facts if isinstance(side, RunFacts)]) for name, cell in RUN_ROWS.items()]
-    rows += [
-        (name, [cell(side) for side in facts if isinstance(side, CandidateFacts)])
-        for name, cell in CANDIDATE_ROWS.items()
-    ]
+def fact_rows(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[tuple[str, list[str]]]:
+    """Names of the facts, each with a text per side; without facts that no side has."""
+    cells: Mapping[str, Callable[[Any], str]] = RUN_ROWS if isinstance(facts[0], RunFacts) else CANDIDATE_ROWS
+    rows = [(name, [cell(side) for side in facts]) for name, cell in cells.items()]
     return [(name, texts) for name, texts in rows if any(texts)]
 
 
@@ -237,9 +243,113 @@ def names_of(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[str]:
 
 
 DISTANCE_SCALE = "0: the same but for scale, shift and potential shaping; 1: opposite"
-NO_DISTANCE = "One of the rewards does not vary on the recorded transitions: there is no distance."
 
 
-def distance_text(distance: float) -> str:
-    """A canonical distance, never rounded to zero."""
-    return f"{distance:.3f}" if distance >= 0.001 or distance == 0 else f"{distance:.1g}"
+def distance_text(comparison: Comparison) -> str:
+    """The canonical distance of two rewards, never rounded to zero."""
+    distance = comparison.distance
+    if distance is None:
+        return "One of the rewards does not vary on the recorded transitions: there is no distance."
+    return f"Canonical distance {f'{distance:.3f}' if distance >= 0.001 or distance == 0 else f'{distance:.1g}'}"
+
+
+def component_rows(comparison: Comparison) -> list[tuple[str, str, str, str]]:
+    """Components of two rewards: name, share of the first reward's variation, of the second's, and distance."""
+    first, second = comparison.shares
+    rows = []
+    for name in dict.fromkeys((*first, *second)):
+        distance = comparison.same_name.get(name)
+        apart = "" if distance is None else f"{distance:.3f}"
+        rows.append((name, percent(first.get(name)), percent(second.get(name)), apart))
+    return rows
+
+
+MEASURED = (
+    "The fitness of a seed is the mean over its last two checkpoints. A saved policy is the last one alone, so it may"
+    " reach a little more or less: `rewardgen eval` measures it."
+)
+HEADINGS = ("reward", "fitness (IQM) [95 %]", "success [95 %]", "human-normalised", "seeds")
+
+
+class ClosingRow(NamedTuple):
+    """One reward on the fresh seeds; the texts are empty if it failed to train."""
+
+    id: str
+    is_chosen: bool
+    fitness: str
+    success: str
+    normalised: str
+    seeds: str
+    failure: str
+
+
+def fitness_text(row: FinalRow) -> str:
+    """Fitness on the fresh seeds; a single seed has no interval."""
+    if row.fitness is None:
+        return ""
+    return with_interval(row.fitness) if row.seeds > 1 else number(row.fitness.value)
+
+
+def chosen_row(summary: Summary | None) -> FinalRow | None:
+    """The row of the chosen reward; None without one."""
+    return next((row for row in summary.rows if row.candidate_id == summary.chosen), None) if summary else None
+
+
+def closing_rows(summary: Summary) -> list[ClosingRow]:
+    """The closing table."""
+    rows = []
+    for row in summary.rows:
+        normalised = None if row.candidate_id in BASELINES else row.human_normalised
+        texts = (fitness_text(row), percent_interval(row.success_interval) if row.fitness else "")
+        normalised_text = "" if normalised is None or not row.fitness else f"{normalised:.2f}"
+        failure = "" if row.fitness else row.failure or "failed"
+        chosen = row.candidate_id == summary.chosen
+        rows.append(ClosingRow(row.candidate_id, chosen, *texts, normalised_text, str(row.seeds), failure))
+    return rows
+
+
+def closing_markdown(summary: Summary) -> list[str]:
+    """The closing table as lines of Markdown."""
+    lines = [f"| {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|"] if summary.rows else []
+    for row in closing_rows(summary):
+        name = f"**{row.id}** (chosen)" if row.is_chosen else row.id
+        fitness = f"failed: {row.failure}" if row.failure else row.fitness
+        lines.append(f"| {name} | {fitness} | {row.success} | {row.normalised} | {row.seeds} |")
+    return lines
+
+
+class Ancestor(NamedTuple):
+    """One step of a lineage."""
+
+    id: str
+    operator: str
+    parents: tuple[str, ...]
+    fitness: float | None
+    depth: int
+    """Steps back from the candidate; 0 is the candidate itself."""
+
+
+def lineage(history: History, candidate_id: str) -> list[Ancestor]:
+    """A candidate and all its ancestors, each once, nearest first."""
+    ancestors: dict[str, Ancestor] = {}
+    pending = [(candidate_id, 0)]
+    for id, depth in pending:
+        record = history.record(id)
+        if record is not None and id not in ancestors:
+            parents = record.candidate.parents
+            ancestors[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
+            pending += [(parent, depth + 1) for parent in parents]
+    return list(ancestors.values())
+
+
+def parent_diffs(history: History, record: CandidateRecord) -> list[tuple[str, str]]:
+    """Each parent with the unified diff from its source; none for a candidate without a source."""
+    candidate = record.candidate
+    parents = [parent.candidate for id in candidate.parents if candidate.source and (parent := history.record(id))]
+    return [(parent.id, unified_diff(parent.source, candidate.source, parent.id, candidate.id)) for parent in parents]
+
+
+def unified_diff(before: str, after: str, before_name: str, after_name: str) -> str:
+    """Unified diff of two sources."""
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), before_name, after_name, lineterm="")
+    return "\n".join(lines)

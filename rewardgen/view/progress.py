@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +13,7 @@ from rewardgen.core.formatting import count, duration, money, roughly, tokens, w
 from rewardgen.search.forecast import remaining
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History
+from rewardgen.store.journal import Listener
 from rewardgen.store.progress import Live, LiveProgress
 from rewardgen.view.rows import Row, final_rows, once_started, search_rows
 
@@ -56,8 +55,8 @@ class View(NamedTuple):
             return self.done, f"{times}, {'then ' if waiting else ''}{roughly(self.remaining_s)} of training"
         # Between two evaluations the bar moves as the time does.
         share = min(1.0, since_s / self.remaining_s) if self.remaining_s else 0.0
-        left = roughly(max(0.0, self.remaining_s - since_s))
-        return self.done + (1.0 - self.done) * share, f"{times}, {left} left"
+        remaining_time = roughly(max(0.0, self.remaining_s - since_s))
+        return self.done + (1.0 - self.done) * share, f"{times}, {remaining_time} left"
 
 
 def view(history: History, live: Live, since_s: float = 0.0) -> View:
@@ -86,7 +85,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         task=card.name,
         model="built-in designer" if config.model == BUILTIN else config.model,
         stage=stage(history) + (f": {doing}" if doing else ""),
-        warning="; ".join(_warnings(history)),
+        warning="; ".join(doubts(history)),
         usage=_usage(history, config),
         past=tuple(past_line(history, generation) for generation in past),
         rows=tuple(rows),
@@ -115,11 +114,10 @@ def _doing(rows: list[Row]) -> str:
     return "training" if any(row.status in ("training", "waiting") for row in rows) else "analysing"
 
 
-def _warnings(history: History) -> Iterator[str]:
-    if history.goal_check and history.goal_check.answer != "yes":
-        yield history.goal_check.text
-    if history.steps_doubt:
-        yield history.steps_doubt
+def doubts(history: History) -> list[str]:
+    """Objections to the goal and to the step budget."""
+    texts = [history.goal_check.text] if history.goal_check and history.goal_check.answer != "yes" else []
+    return texts + ([history.steps_doubt] if history.steps_doubt else [])
 
 
 def stage(history: History) -> str:
@@ -132,7 +130,7 @@ def stage(history: History) -> str:
     if not history.generations or history.config is None:
         return "starting"
     current = history.generations[-1]
-    return f"generation {generation_name(current)} ({current.index + 1} of at most {history.config.generations})"
+    return f"generation g{current.index:02d} ({current.index + 1} of at most {history.config.generations})"
 
 
 def near(path: Path) -> Path:
@@ -141,26 +139,20 @@ def near(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def generation_name(generation: Generation) -> str:
-    """First part of the generation's ids, such as `g02`."""
-    return generation.ids[0].split("-")[0]
-
-
 def past_line(history: History, generation: Generation) -> str:
     """A generation in one line: outcomes of its candidates, and the best so far."""
     numbers = Counter(row.status for row in search_rows(history, generation.ids, {}))
     parts = [f"{numbers[status]} {status}" for status in ("trained", "rejected", "failed") if numbers[status]]
     result = history.result("search", generation.best.candidate_id) if generation.best else None
-    leader = (
-        f"best so far {result.candidate_id}, fitness {with_spread(result.fitness, result.fitness_spread)}"
-        if result
-        else "nothing trained so far"
-    )
-    return f"{generation_name(generation)}: {', '.join(parts)}; {leader}"
+    leader = "nothing trained so far"
+    if result:
+        fitness = with_spread(result.fitness, result.fitness_spread)
+        leader = f"best so far {result.candidate_id}, fitness {fitness}"
+    return f"g{generation.index:02d}: {', '.join(parts)}; {leader}"
 
 
-class Watcher:
-    """Keeps up with a run for a screen or plain lines. It is a `Listener`."""
+class Watcher(Listener):
+    """Keeps up with a run for a screen or plain lines."""
 
     def __init__(self) -> None:
         self._history = History()
@@ -186,11 +178,6 @@ class Watcher:
         with self._lock:
             self._live.progress(message)
             self._on_progress()
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Leave the terminal to a question."""
-        yield
 
     def _view(self) -> View:
         return view(self._history, self._live.messages, time.monotonic() - self._at)

@@ -54,21 +54,17 @@ def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
 
 def final_rows(history: History, live: Live) -> list[Row]:
     """Rows of the winner and the task's own rewards on the fresh seeds."""
-    return _later_rows("final", history.finalists, history, live)
-
-
-def _later_rows(phase: Phase, ids: Sequence[str], history: History, live: Live) -> list[Row]:
     chosen = history.summary.chosen if history.summary else None
     rows = []
-    for id in ids:
+    for id in history.finalists:
         record = history.record(id)
         operator, idea = (record.candidate.operator, _idea(record)) if record else ("baseline", "")
-        rows.append(_training_row(Row(id, operator, "waiting", idea, best=id == chosen), phase, history, live))
+        rows.append(_training_row(Row(id, operator, "waiting", idea, best=id == chosen), "final", history, live))
     return rows
 
 
 def once_started(rows: list[Row]) -> list[Row]:
-    """Rows of a batch, where waiting means training once all reviews are over: all candidates train at once."""
+    """Rows of a batch: after all reviews, waiting candidates train, all at once."""
     if any(row.status in ("designing", "checking", "repairing") for row in rows):
         return rows
     return [row._replace(status="training") if row.status == "waiting" else row for row in rows]
@@ -110,9 +106,9 @@ def _may_be_repaired(history: History, record: CandidateRecord, live: Live) -> b
 
 def rejection(verdict: Verdict) -> str:
     """The critic's first reason, and the number of further ones."""
-    first, *more = verdict.rejections
+    first, *others = verdict.rejections
     line = f" (line {first.line})" if first.line else ""
-    return f"{first.gate}: {first.message}{line}" + (f", and {len(more)} more" if more else "")
+    return f"{first.gate}: {first.message}{line}" + (f", and {len(others)} more" if others else "")
 
 
 def failure_text(failure: SliceFailure) -> str:
@@ -158,16 +154,13 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
 
 
 def _mean_course(courses: Sequence[Sequence[tuple[float, float]]], steps: float) -> tuple[tuple[float, float], ...]:
-    """Mean over seeds at the steps of the longest; a shorter course keeps its last value."""
-    longest = max(courses, key=len, default=[])
+    """Mean over seeds at the steps of the longest course; a shorter course keeps its last value."""
     begun = [course for course in courses if course]
-    return tuple(
-        (
-            min(1.0, at / max(1.0, steps)),
-            sum(course[min(number, len(course) - 1)][1] for course in begun) / len(begun),
-        )
-        for number, (at, _) in enumerate(longest)
-    )
+    points = []
+    for number, (at, _) in enumerate(max(begun, key=len, default=[])):
+        values = [course[min(number, len(course) - 1)][1] for course in begun]
+        points.append((min(1.0, at / max(1.0, steps)), sum(values) / len(values)))
+    return tuple(points)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

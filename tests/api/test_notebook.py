@@ -4,7 +4,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from rewardgen.store.history import History
-from rewardgen.ui.notebook import Notebook
+from rewardgen.ui.screen import Notebook
 from tests.ui.story import events
 
 

@@ -25,8 +25,7 @@ def written(folder, history):
     return file
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 def test_a_report_opens_without_a_fault_in_both_themes_and_widths(chromium, story_page, width, theme):  # noqa: F811
     opened = Opened(chromium, story_page, width, theme)
     page = opened.settled()
@@ -116,14 +115,13 @@ def test_print_shows_answer_code_tables_and_report_uncut(chromium, story_page): 
     assert background == "rgb(255, 255, 255)"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_comparison_opens_without_a_fault(chromium, tmp_path, width):  # noqa: F811
+def test_a_comparison_opens_without_a_fault(chromium, tmp_path):  # noqa: F811
     file = tmp_path / "compare.html"
     file.write_text(compared("g01-k5", "g00-k1", "human"))
-    opened = Opened(chromium, file, width, "dark")
+    opened = Opened(chromium, file, 390, "dark")
     opened.page.wait_for_selector("#curves svg")
     assert opened.page.locator(".diff .add").count() > 0
-    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
     assert serious(opened.page) == []
     assert opened.wrong == []
 

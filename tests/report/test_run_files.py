@@ -56,16 +56,12 @@ numpy.save("actions.npy", load().act(numpy.load("observations.npy")))
     np.testing.assert_allclose(np.load(folder.best / "actions.npy"), expected, atol=1e-5)
 
 
-def test_readme_shows_the_table_and_why_candidates_failed(tmp_path):
+def test_readme_shows_the_table_the_reasons_of_failures_and_how_to_resume(tmp_path):
     folder, history = a_finished_run(tmp_path)
     report.write_readme(folder, history)
     text = folder.readme.read_text()
     assert "**g00-k3** (chosen)" in text
     assert "| g00-k0 | draft |  |  | `x` is always 0 |" in text
-
-
-def test_readme_of_an_unfinished_run_tells_how_to_resume(tmp_path):
-    folder, history = a_finished_run(tmp_path)
     history.summary = None
     report.write_readme(folder, history)
     assert f"rewardgen resume {history.run_id}" in folder.readme.read_text()
@@ -80,11 +76,10 @@ def test_candidate_folder_holds_reward_and_record(tmp_path):
     assert (folder.candidate("g00-k3") / "reward.py").read_text() == history.designed["g00-k3", 0].source
 
 
-def test_history_read_from_the_log_is_the_history_that_was_lived(tmp_path):
+def test_a_history_read_from_the_log_equals_the_one_of_the_run(tmp_path):
     folder = RunFolder(tmp_path / "run")
-    search, lived = a_search(folder.path, Crew(repairable=["g00-k1"], failing=["g00-k2"]))
+    search, history = a_search(folder.path, Crew(repairable=["g00-k1"], failing=["g00-k2"]))
     search()
     read = History.load(folder)
-    assert [read.record(id) for id in read.ids()] == [lived.record(id) for id in lived.ids()]
-    assert read.summary == lived.summary
-    assert read.generations == lived.generations
+    assert [read.record(id) for id in read.ids()] == [history.record(id) for id in history.ids()]
+    assert (read.summary, read.generations) == (history.summary, history.generations)

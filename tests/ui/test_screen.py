@@ -9,10 +9,8 @@ import pytest
 from rich.console import Console
 
 from rewardgen.llm.mailbox import open_requests
-from rewardgen.store.events import read_events
 from rewardgen.store.history import History
 from rewardgen.store.progress import LiveProgress
-from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.plain import Plain, describe
 from rewardgen.ui.screen import Screen, render
 from rewardgen.view.progress import view
@@ -62,13 +60,6 @@ def test_a_past_generation_is_one_line():
 def test_failures_use_the_width_for_their_reason():
     (line,) = [line for line in screen_at("trained", 6, 80) if "g00-k3" in line]
     assert "component `upright` is nan (non-finite at step" in line
-
-
-def test_no_color_is_honoured(monkeypatch):
-    monkeypatch.setenv("NO_COLOR", "1")
-    console = Console(file=io.StringIO(), force_terminal=True, width=80)
-    console.print(render(view(until("trained", 6), {}), 0.0))
-    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", console.file.getvalue())  # type: ignore[attr-defined]
 
 
 def test_plain_lines_tell_the_whole_story_without_control_codes():
@@ -176,40 +167,18 @@ def test_a_mailbox_tells_how_many_requests_wait_and_no_time_but_that_of_training
     assert f"no request waits in {inbox}/" in text_of(render(shown, 0.0), 160)
 
 
-HOSTILE = "[bold red]x[/] <script>alert(1)</script> \x1b[2J\x1b]0;owned\x07"
-
-
-def test_hostile_text_is_shown_as_text(tmp_path):
-    told = [event.model_copy(deep=True) for event in events()]
-    told[0].data["config"] |= {"model": HOSTILE, "task": HOSTILE}
-    told[0].data["card"]["name"] = HOSTILE
-    for event in told:
-        if event.kind == "designed":
-            event.data["candidate"] |= {"diagnosis": HOSTILE}
-    log = tmp_path / "events.jsonl"
-    log.write_text("".join(event.model_dump_json() + "\n" for event in told[:8]))
-    console = SafeConsole(file=io.StringIO(), force_terminal=True, width=160, markup=False, highlight=False)
-    console.print(render(view(History(read_events(log)), {}), 0.0, HOSTILE))
-    said = console.file.getvalue()
-    assert said.count("[bold red]x[/] <script>alert(1)</script>") >= 4
-    assert not re.search(r"\x1b(?!\[[0-9;]*m)", said)
-
-
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (160, 50)])
-def test_a_terminal_that_changes_its_size_shows_the_run_once_and_nothing_else(tmp_path, width, height):
+def test_a_terminal_that_changes_its_size_shows_the_run_once_and_nothing_else(tmp_path):
     tmux = ["tmux", "-S", str(tmp_path / "socket")]
-    other = (160, 50) if width == 80 else (80, 24)
     command = f"{sys.executable} -m tests.ui.replay; sleep 30"
-    subprocess.run([*tmux, "new-session", "-d", "-s", "a", "-x", str(width), "-y", str(height), command], check=True)
+    subprocess.run([*tmux, "new-session", "-d", "-s", "a", "-x", "160", "-y", "50", command], check=True)
     try:
         wait_for(tmux, "a", "training  20 %")
-        size = ["-x", str(other[0]), "-y", str(other[1])]
-        subprocess.run([*tmux, "resize-window", "-t", "a", *size], check=True)
+        subprocess.run([*tmux, "resize-window", "-t", "a", "-x", "80", "-y", "24"], check=True)
         lines = wait_for(tmux, "a", "training  40 %")
     finally:
         subprocess.run([*tmux, "kill-server"], check=True)
-    assert max(map(len, lines)) <= other[0]
+    assert max(map(len, lines)) <= 80
     assert len([line for line in lines if "g00-k2" in line]) == 1
     assert lines[0].startswith("hopper · generation g00")
 

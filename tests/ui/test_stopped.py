@@ -1,4 +1,4 @@
-"""A candidate whose training was stopped early: it has its fitness, and every view says that it was stopped and why."""
+"""A candidate with a training that was stopped early: it has a fitness, and every view says why it stopped."""
 
 import io
 
@@ -20,9 +20,9 @@ STOP = EarlyStop(
 
 
 @pytest.fixture
-def told():
+def stopped_events():
     """The events up to the last training of g00-k1, one seed of which was stopped."""
-    trained = [number for number, each in enumerate(events()) if _is_of_k1(each)]
+    trained = [number for number, event in enumerate(events()) if _is_of_k1(event)]
     first, last = events()[trained[0]], events()[trained[-1]]
     result = {**first.data["slice"], "env_steps": 150_000, "stopped": STOP.model_dump(mode="json")}
     stopped = first.model_copy(update={"data": {**first.data, "slice": result}})
@@ -33,31 +33,17 @@ def _is_of_k1(event):
     return event.kind == "trained" and event.data["slice"]["candidate_id"] == "g00-k1"
 
 
-def page(renderable):
-    console = Console(width=120, file=io.StringIO(), markup=False, highlight=False)
-    console.print(renderable)
-    return " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
-
-
-def test_its_row_is_that_of_a_trained_candidate_with_the_stop_as_its_reason(told):
-    (row,) = search_rows(History(told), ["g00-k1"], {})
-    assert (row.status, row.fitness, row.stopped) == ("trained", 580.0, True)
-    assert row.reason == STOP.message
-
-
-def test_the_line_of_its_training_says_so(told):
-    assert describe(told[-1], History(told)).endswith(f"({STOP.message})")
-
-
-def test_its_page_tells_the_seed_with_the_steps_it_had(told):
-    history = History(told)
+def test_row_line_page_and_readme_show_the_stop(stopped_events, tmp_path):
+    history = History(stopped_events)
+    (row,) = search_rows(history, ["g00-k1"], {})
+    assert (row.status, row.fitness, row.stopped, row.reason) == ("trained", 580.0, True, STOP.message)
+    assert describe(stopped_events[-1], history).endswith(f"({STOP.message})")
     record = history.record("g00-k1")
     assert record is not None
-    text = page(candidate_page(history, record))
+    console = Console(width=120, file=io.StringIO(), markup=False, highlight=False)
+    console.print(candidate_page(history, record))
+    text = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
     assert "failure or stop" in text and "150000" in text and "reward rose from 80 to 200" in text
-
-
-def test_the_readme_of_the_run_says_what_became_of_it(told, tmp_path):
     folder = RunFolder(tmp_path)
-    write_readme(folder, History(told))
+    write_readme(folder, history)
     assert STOP.message in folder.readme.read_text()

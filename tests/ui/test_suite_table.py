@@ -4,7 +4,7 @@ from rich.console import Console
 
 from rewardgen.core.statistics import Interval
 from rewardgen.search.suite import SuiteRow, SuiteTable
-from rewardgen.ui.suite import suite_page
+from rewardgen.ui.show import suite_page
 
 
 def test_every_number_and_name_is_whole_in_80_columns():

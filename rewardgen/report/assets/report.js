@@ -63,7 +63,7 @@
           Plot.ruleX(trained, { x: "order", y1: (row) => row.fitness - row.spread, y2: (row) => row.fitness + row.spread, stroke, strokeOpacity: 0.5 }),
           Plot.dot(trained, { x: "order", y: "fitness", r: ({ chosen }) => (chosen ? 5.5 : 3.5), stroke, fill: (row) => (row.chosen ? "var(--accent)" : row.stopped ? "var(--bg)" : "var(--quiet)") }),
           Plot.text(all.filter(({ fitness, status }) => fitness == null && ["rejected", "failed"].includes(status)), { x: "order", text: () => "×", frameAnchor: "bottom", dy: 2, fill: "var(--bad)", fontSize: 13 }),
-          Plot.tip(all, Plot.pointerX({ x: "order", y: ({ fitness }) => fitness ?? undefined, title: ({ id, operator, told, status, reason }) => `${id} ${operator}\n${told || status}\n${reason.slice(0, 90)}`, fill: "var(--surface)", stroke: "var(--line)", frameAnchor: "bottom" })),
+          Plot.tip(all, Plot.pointerX({ x: "order", y: ({ fitness }) => fitness ?? undefined, title: ({ id, operator, text, status, reason }) => `${id} ${operator}\n${text || status}\n${reason.slice(0, 90)}`, fill: "var(--surface)", stroke: "var(--line)", frameAnchor: "bottom" })),
         ],
       },
       ({ id }) => show(id),
@@ -102,14 +102,14 @@
       members.forEach((row, index) => {
         const [x, y] = [12 + column * wide, top + index * high];
         const out = row.fitness == null;
-        const told = out ? row.status : number(row.fitness);
+        const value = out ? row.status : number(row.fitness);
         const from = row.parents.length ? ` of ${row.parents.join(" and ")}` : "";
         const button = el(
           "button",
           { type: "button", class: `node${out ? " out" : ""}${row.chosen ? " chosen" : ""}`, tabindex: -1, title: row.reason,
-            "aria-label": `${row.id}, ${row.operator}${from}, ${out ? row.status : `fitness ${told}`}${row.chosen ? ", chosen" : ""}`,
+            "aria-label": `${row.id}, ${row.operator}${from}, ${out ? row.status : `fitness ${value}`}${row.chosen ? ", chosen" : ""}`,
             onclick: () => show(row.id), onkeydown: (event) => walk(event, row) },
-          el("b", {}, row.id), el("span", { class: "right" }, out ? "" : told), el("br"), el("span", {}, out ? told : row.operator),
+          el("b", {}, row.id), el("span", { class: "right" }, out ? "" : value), el("br"), el("span", {}, out ? value : row.operator),
         );
         button.style.width = `${node}px`;
         button.style.left = `${x}px`;
@@ -200,7 +200,7 @@
     const origin = row
       ? [row.operator, row.parents.length ? " of " : "", ...row.parents.flatMap((parent, index) => [index ? " and " : "", link(parent)])]
       : ["the task's own reward"];
-    const result = row ? (row.told ? `fitness ${row.told}${row.percent ? `, success ${row.percent}` : ""}` : row.status) : `fitness ${own.get(id).told}`;
+    const result = row ? (row.text ? `fitness ${row.text}${row.percent ? `, success ${row.percent}` : ""}` : row.status) : `fitness ${own.get(id).text}`;
     const head = el("div", { class: "head" }, el("h3", {}, id), el("span", {}, ...origin), el("span", {}, result),
       row?.chosen && el("span", { class: "tag" }, "chosen"), el("span", { class: "steps" }, step(-1, "Before"), step(1, "After")));
     if (!detail) {
