@@ -201,7 +201,7 @@ def test_the_live_screen_redraws_in_place_on_a_real_terminal(tmp_path):
     assert len([line for line in after if line.startswith("hopper ·")]) == 1
 
 
-def wait_for(tmux, name, pattern, seconds=15):
+def wait_for(tmux, name, pattern, seconds=45):
     """The lines of a terminal as soon as they hold a pattern."""
     for _ in range(10 * seconds):
         pane = subprocess.run([*tmux, "capture-pane", "-p", "-t", name], capture_output=True, text=True).stdout
