@@ -18,7 +18,7 @@ import pytest
 from rewardgen.cli.serve import _way_in
 from rewardgen.film.film_index import Index, Shot
 from rewardgen.serve.server import Server
-from rewardgen.serve.site import Site
+from rewardgen.serve.site import RunSite
 from rewardgen.store.progress import ProgressFile
 from rewardgen.store.run_folder import RunFolder
 from tests.cli.conftest import write_run
@@ -51,7 +51,7 @@ class Client:
 
 @contextmanager
 def serving(runs_dir, only=None):
-    with Server(Site(runs_dir, only)) as server:
+    with Server(RunSite(runs_dir, only)) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         try:
