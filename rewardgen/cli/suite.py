@@ -16,7 +16,6 @@ from rewardgen.cli.watching import watch
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
-from rewardgen.core.formatting import count
 from rewardgen.search.suite import CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
@@ -43,9 +42,6 @@ def suite(
         require_consent_to_file(file, (cell.config for cell in cells), RunConfig.model_fields)
     require_consent([cell.config for cell in cells], yes)
     runs = Runs(folder)
-    if left_over := runs.left_over(cells):
-        note = f"{count(len(left_over), 'run')} in {folder} of no cell of this suite: {', '.join(left_over)}"
-        messages().print(note, soft_wrap=True)
     measured: list[CellResult] = []
     table = SuiteTable()
     options = [*([] if runs_dir is None else ["--runs-dir", str(runs_dir)]), *["--yes"] * yes]

@@ -1,7 +1,6 @@
-"""Suites: strategies and designers compared over many tasks, each cell an ordinary run.
+"""Suites: comparisons of strategies and designers over many tasks; every cell is an ordinary run.
 
-The runs are the suite's memory: a run belongs to the cell with its configuration. A suite that was killed, or got more
-tasks, strategies or seeds, continues with the runs it has.
+A run belongs to the cell with its configuration, so a suite that was killed or extended continues with its runs.
 """
 
 from __future__ import annotations
@@ -41,13 +40,14 @@ _WINNER = "winner"
 _AXES = ("task", "seed")
 """Fields that the suite's lists set."""
 _FOR_SPEED = {"workers": None, "concurrency": 1}
-"""Fields that change no result: a run belongs to a cell with any value."""
+"""Fields that change no result; a run belongs to its cell with any value."""
 _EXAMPLE = 'the smallest suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
 _BUDGET = ("seeds", "leaders", "leader_seeds", "env_steps")
+"""Fields, beside the limits, that a fair comparison keeps equal."""
 
 
 class Suite(Frozen):
-    """A suite's file. Each table takes any field of a run's configuration but `task` and `seed`."""
+    """File of a suite. Each table takes the fields of a run's configuration except `task` and `seed`."""
 
     noun = "a suite"
 
@@ -57,9 +57,9 @@ class Suite(Frozen):
     run: Fields = {}
     """Fields for all runs."""
     strategies: dict[str, Fields] = {}
-    """By name, which is the strategy's unless the table sets `strategy`. Others are compared with the first."""
+    """Name to fields; the name is the strategy unless the table sets `strategy`. The first is the reference."""
     designers: dict[str, Fields] = {}
-    """By name, which is the model's unless the table sets `model`."""
+    """Name to fields; the name is the model unless the table sets `model`."""
 
 
 class Cell(NamedTuple):
@@ -87,7 +87,7 @@ def read_suite(file: Path) -> Suite:
 
 
 def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
-    """All cells in the order of running: the first seed of all, then the next.
+    """Return all cells in the order of running: the first seed of every task, then the next seed.
 
     Args:
         suite: The suite.
@@ -111,7 +111,7 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
         if "patience" not in fields:  # for equal budgets, no plateau ends a run early
             config = config.model_copy(update={"patience": config.generations})
         cells.append(Cell(task, strategy, designer, lasting(config, runs_dir)))
-    for cell in cells[: len(designers) * len(strategies)]:  # other tasks and seeds have the same names
+    for cell in cells[: len(designers) * len(strategies)]:  # the rest has the same names
         make_roles(RunFolder(runs_dir / "none"), cell.config)
         if cell.config.init:
             read_reward(Path(cell.config.init))
@@ -123,7 +123,7 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
 
 
 def _filled(model: object, places: Fields) -> object:
-    """A model string with `{task}`, `{strategy}` and `{seed}` filled in: a mailbox or recording of each run's own."""
+    """Return a model string with `{task}`, `{strategy}` and `{seed}` filled in for each run."""
     for name, value in places.items() if isinstance(model, str) else ():
         model = str(model).replace(f"{{{name}}}", str(value))
     return model
@@ -141,7 +141,7 @@ def _decisive(config: RunConfig) -> RunConfig:
 
 
 class Runs:
-    """The runs in a suite's folder by configuration, the latest of each; runs whose task file changed do not count.
+    """Runs in a suite's folder by configuration, the latest of each, without those whose task file changed.
 
     Args:
         runs_dir: The folder.
@@ -158,26 +158,16 @@ class Runs:
             if history.config and not changed(history.task_files):
                 self._runs[_decisive(history.config)] = folder, history.summary is not None
 
-    def left_over(self, cells: Iterable[Cell]) -> list[str]:
-        """Ids of runs that belong to none of the cells."""
-        wanted = [_decisive(cell.config) for cell in cells]
-        return [folder.id for config, (folder, _) in self._runs.items() if config not in wanted]
-
     def is_finished(self, cell: Cell) -> bool:
         """True if the cell's run is finished."""
         return self._runs.get(_decisive(cell.config), (None, False))[1]
 
     def work(self, cell: Cell, listener: Listener, confirm: Confirm = agreed) -> EndedRun:
-        """Start or resume the cell's run and finish it.
-
-        Raises:
-            RewardgenError: As `start` and `resume`.
-            KeyboardInterrupt: Likewise.
-        """
+        """Start or resume the cell's run and finish it; raises as `start` and `resume`."""
         folder, _ = self._runs.get(_decisive(cell.config), (None, False))
         if folder is None:
             return start(cell.config, self._runs_dir, listener, confirm)
-        # The run has the configuration that the suite asks for, whoever started it.
+        # The suite asks for this configuration, so it does not matter who started the run.
         return resume(folder, listener, Resume(agreed=foreign_config(folder, Resume())))
 
 
@@ -191,23 +181,14 @@ class CellResult(Frozen):
     run_id: str
     winner: str | None
     fitness: dict[str, dict[int, float]]
-    """Fitness of `winner`, `human` and `sparse` on the fresh seeds; empty where a training failed."""
-    candidates: int
-    search_steps: int
-    """Control steps of the candidates' trainings in the search."""
-    calls: int
-    tokens: int
-    cost_usd: float | None
-    minutes: float
+    """Fitness of `winner`, `human` and `sparse` by fresh seed; empty if a training failed."""
+    costs: dict[str, float | None]
+    """`candidates`, `search_steps` (control steps of the candidates' trainings), `calls`, `tokens`, `cost_usd` and
+    `minutes`."""
 
 
 def measure(cell: Cell, history: History) -> CellResult:
-    """Result of a cell.
-
-    Args:
-        cell: The cell.
-        history: State of its finished run.
-    """
+    """Return the result of a cell from the history of its finished run."""
     winner, usage = history.summary.chosen if history.summary else None, history.usage
     ids = {**({_WINNER: winner} if winner else {}), **dict(zip(BASELINES, BASELINES, strict=True))}
     results = {name: history.result("final", id) for name, id in ids.items()}
@@ -219,38 +200,33 @@ def measure(cell: Cell, history: History) -> CellResult:
         run_id=history.run_id,
         winner=winner,
         fitness={name: result.by_seed if result else {} for name, result in results.items()},
-        candidates=len(history.ids()),
-        search_steps=history.search_steps,
-        calls=usage.calls,
-        tokens=usage.tokens,
-        cost_usd=usage.cost_usd,
-        minutes=history.elapsed_s / 60,
+        costs={
+            "candidates": len(history.ids()),
+            "search_steps": history.search_steps,
+            "calls": usage.calls,
+            "tokens": usage.tokens,
+            "cost_usd": usage.cost_usd,
+            "minutes": history.elapsed_s / 60,
+        },
     )
 
 
 class SuiteRow(Frozen):
-    """One row of a suite's table: a strategy with a designer on a task, or one of the task's own rewards.
-
-    Candidates, steps, calls, tokens, price and time are means over the runs; None for the task's own rewards.
-    """
+    """One row of a suite's table: a strategy with a designer on a task, or one of the task's own rewards."""
 
     task: str
     strategy: str
     designer: str = ""
     runs: int
     won: int
-    """Runs that ended with a winner."""
+    """Number of runs with a winner."""
     fitness: Interval | None = None
-    """Interquartile mean over the runs of their winners' fitness on fresh seeds; of a single run, over its seeds."""
+    """Interquartile mean over runs of the winners' fitness on fresh seeds; over seeds for a single run."""
     human_normalised: Interval | None = None
     improvement: Interval | None = None
-    """Probability that a run does better than one of the task's first row; None for that row."""
-    candidates: float | None = None
-    search_steps: float | None = None
-    calls: float | None = None
-    tokens: float | None = None
-    cost_usd: float | None = None
-    minutes: float | None = None
+    """Probability that a run does better than a run of the task's first row; None for that row."""
+    costs: dict[str, float | None] = {}
+    """Means over the runs; empty for the task's own rewards."""
 
 
 class SuiteTable(Frozen):
@@ -263,81 +239,74 @@ class SuiteTable(Frozen):
 
 
 def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTable:
-    """Build the table of a suite from the results so far."""
-    rows = tabulate(results)
-    return SuiteTable(rows=tuple(rows), notes=tuple(budget_notes(cells, rows)), runs=tuple(results))
+    """Build the table: for each task its strategies with their designers, then its own rewards; then all tasks."""
+    tasks = list(dict.fromkeys(result.task for result in results))
+    rows = [row for task in tasks for row in _task_rows([result for result in results if result.task == task])]
+    notes = _budget_notes(cells, rows)
+    rows += _overall(rows, len(tasks)) if len(tasks) > 1 else []
+    return SuiteTable(rows=tuple(rows), notes=tuple(notes), runs=tuple(results))
 
 
-def tabulate(results: Sequence[CellResult]) -> list[SuiteRow]:
-    """The table: by task its strategies with their designers, then its own rewards; then all tasks together."""
-    tasks = list(dict.fromkeys(each.task for each in results))
-    rows = [row for task in tasks for row in _task_rows([each for each in results if each.task == task])]
-    return rows + (_overall(rows, len(tasks)) if len(tasks) > 1 else [])
-
-
-def budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
-    """Sentences on budgets that differ between strategies or designers."""
+def _budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
+    """Return a note on budgets that differ between strategies or designers."""
     names = [name for name in RunConfig.model_fields if name in _BUDGET or name.startswith("max_")]
-    apart = [f"`{name}`" for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
-    planned = {(row.task, row.candidates) for row in rows if row.candidates}
-    apart += ["the number of candidates"] if len(planned) > len({task for task, _ in planned}) else []
-    return [f"The budgets are not equal: rows differ in {', '.join(apart)}."] if apart else []
+    unequal = [f"`{name}`" for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
+    counts = {(row.task, row.costs["candidates"]) for row in rows if row.costs}
+    unequal += ["the number of candidates"] if len(counts) > len({task for task, _ in counts}) else []
+    return [f"The budgets are not equal: rows differ in {', '.join(unequal)}."] if unequal else []
 
 
 def _task_rows(results: Sequence[CellResult]) -> Iterable[SuiteRow]:
-    task, of_baselines = results[0].task, {id: _baseline(id, results) for id in BASELINES}
-    scale = human_scale({id: [each for values in found for each in values] for id, found in of_baselines.items()})
+    task, baselines = results[0].task, {id: _baseline(id, results) for id in BASELINES}
+    scale = human_scale({id: [value for values in groups for value in values] for id, groups in baselines.items()})
     groups: dict[tuple[str, str], list[CellResult]] = {}
-    for each in results:
-        groups.setdefault((each.strategy, each.designer), []).append(each)
+    for result in results:
+        groups.setdefault((result.strategy, result.designer), []).append(result)
     first: list[float] | None = None
-    for (strategy, designer), cells in groups.items():
-        values = [[*each.fitness.get(_WINNER, {}).values()] for each in cells]
-        names = {"task": task, "strategy": strategy, "designer": designer}
-        yield SuiteRow(**names, **_estimates(values, scale, first), **_costs(cells))
+    for (strategy, designer), group in groups.items():
+        values = [[*result.fitness.get(_WINNER, {}).values()] for result in group]
+        costs = {name: _mean([result.costs[name] for result in group]) for name in group[0].costs}
+        yield SuiteRow(task=task, strategy=strategy, designer=designer, costs=costs, **_estimates(values, scale, first))
         first = first or _scores(values)
-    for id, values in of_baselines.items():
+    for id, values in baselines.items():
         if any(values):
             yield SuiteRow(task=task, strategy=id, **_estimates(values, None, first))
 
 
 def _baseline(id: str, results: Sequence[CellResult]) -> list[list[float]]:
-    """Fitness of one of the task's own rewards, by the seed of the run: runs of one seed have the same fresh seeds."""
+    """Return the fitness of one of the task's own rewards by run seed: runs with one seed share their fresh seeds."""
     by_seed: dict[int, dict[int, float]] = {}
-    for each in results:
-        by_seed.setdefault(each.seed, {}).update(each.fitness.get(id, {}))
+    for result in results:
+        by_seed.setdefault(result.seed, {}).update(result.fitness.get(id, {}))
     return [[*values.values()] for values in by_seed.values()]
 
 
 def _scores(values: Sequence[Sequence[float]]) -> list[float]:
-    """Fitness of each run; minus infinity without a winner."""
-    return [interquartile_mean(each) if each else float("-inf") for each in values]
+    """Return the fitness of each run; minus infinity without a winner."""
+    return [interquartile_mean(run) if run else float("-inf") for run in values]
 
 
 def _estimates(
     values: Sequence[Sequence[float]], scale: tuple[float, float] | None, first: Sequence[float] | None
 ) -> Fields:
-    won = [each for each in values if each]
+    won = [run for run in values if run]
     fitness = bootstrap_interval(won[0] if len(won) == 1 else _scores(won)) if won else None
     normalised = None
     if fitness and scale:
         bounds = {name: human_normalised(value, *scale) for name, value in fitness.model_dump().items()}
         normalised = None if None in bounds.values() else bounds
     improvement = improvement_probability(_scores(values), first) if first else None
-    found = {"runs": len(values), "won": len(won), "fitness": fitness, "improvement": improvement}
-    return {**found, "human_normalised": normalised}
+    fields = {"runs": len(values), "won": len(won), "fitness": fitness, "improvement": improvement}
+    return {**fields, "human_normalised": normalised}
 
 
-def _costs(cells: Sequence[CellResult]) -> Fields:
-    def mean(name: str) -> float | None:
-        values = [getattr(each, name) for each in cells]
-        return None if None in values else sum(values) / len(values)
-
-    return {name: mean(name) for name in ("candidates", "search_steps", "calls", "tokens", "cost_usd", "minutes")}
+def _mean(values: Sequence[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if len(numbers) == len(values) else None
 
 
 def _overall(rows: Sequence[SuiteRow], tasks: int) -> list[SuiteRow]:
-    """Probability of improvement over all tasks, for strategies that every task has."""
+    """Return the mean probability of improvement of each strategy that every task has."""
     groups: dict[tuple[str, str], list[SuiteRow]] = {}
     for row in rows:
         groups.setdefault((row.strategy, row.designer), []).append(row)
@@ -346,10 +315,10 @@ def _overall(rows: Sequence[SuiteRow], tasks: int) -> list[SuiteRow]:
             task=ALL_TASKS,
             strategy=strategy,
             designer=designer,
-            runs=sum(row.runs for row in each),
-            won=sum(row.won for row in each),
-            improvement=mean_probability([row.improvement for row in each if row.improvement]),
+            runs=sum(row.runs for row in group),
+            won=sum(row.won for row in group),
+            improvement=mean_probability([row.improvement for row in group if row.improvement]),
         )
-        for (strategy, designer), each in groups.items()
-        if sum(row.improvement is not None for row in each) == tasks
+        for (strategy, designer), group in groups.items()
+        if sum(row.improvement is not None for row in group) == tasks
     ]

@@ -293,11 +293,11 @@ _SUITE_CELLS: Mapping[str, Callable[[SuiteRow], str]] = {
     "fitness": lambda row: with_interval(row.fitness),
     "normalised": lambda row: with_interval(row.human_normalised),
     "better": lambda row: with_interval(row.improvement),
-    "steps": lambda row: tokens(round(row.search_steps)) if row.search_steps else "",
-    "calls": lambda row: tokens(round(row.calls)) if row.calls else "",
-    "tokens": lambda row: tokens(round(row.tokens)) if row.tokens else "",
-    "cost": lambda row: money(row.cost_usd) if row.calls else "",
-    "minutes": lambda row: "" if row.minutes is None else f"{row.minutes:.1f}",
+    "steps": lambda row: tokens(round(steps)) if (steps := row.costs.get("search_steps")) else "",
+    "calls": lambda row: tokens(round(calls)) if (calls := row.costs.get("calls")) else "",
+    "tokens": lambda row: tokens(round(number)) if (number := row.costs.get("tokens")) else "",
+    "cost": lambda row: money(row.costs["cost_usd"]) if row.costs.get("calls") else "",
+    "minutes": lambda row: f"{minutes:.1f}" if (minutes := row.costs.get("minutes")) is not None else "",
 }
 _SUITE_RESULTS = ("runs", "fitness", "normalised", "better")
 _SUITE_COSTS = ("steps", "calls", "tokens", "cost", "minutes")

@@ -7,8 +7,8 @@ from tests.search.offspring import behind
 from tests.search.parts import Crew, a_search
 
 
-def failed_ideas(records, apart_from=()):
-    return requests.failed_ideas(records, FitnessJudge().rank(records), apart_from)
+def failed_ideas(records, exclude=()):
+    return requests.failed_ideas(records, FitnessJudge().rank(records), exclude)
 
 
 def test_failed_ideas_tell_what_was_tried_and_why_it_failed():
@@ -56,7 +56,7 @@ def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_someth
 
 def test_what_is_told_at_length_elsewhere_is_not_told_again():
     flagged = behind(record("g01-k0", 2.0), "g00-k0")
-    assert failed_ideas([flagged], apart_from=("g01-k0",)) == ()
+    assert failed_ideas([flagged], exclude=("g01-k0",)) == ()
 
 
 def test_the_best_of_what_is_not_shown_at_length_is_told_with_what_it_reached():
@@ -65,7 +65,7 @@ def test_the_best_of_what_is_not_shown_at_length_is_told_with_what_it_reached():
     good = record("g00-k1", 4.0).model_copy(update={"analysis": Analysis(candidate_id="g00-k1")})
     parent = record("g00-k0", 3.0).model_copy(update={"analysis": Analysis(candidate_id="g00-k0")})
     archive = [parent, good, better, worse]
-    lines = requests.leading_ideas(archive, FitnessJudge().rank(archive), apart_from=("g00-k0",))
+    lines = requests.leading_ideas(archive, FitnessJudge().rank(archive), exclude=("g00-k0",))
     assert [line.split()[0] for line in lines] == ["g01-k0", "g00-k1"]
     assert "fitness 5 (by seed: 5, 5), +2 against its parent, beyond noise" in lines[0]
     assert "fitness 4" in lines[1] and "parent" not in lines[1]

@@ -17,7 +17,7 @@ def test_every_number_and_name_is_whole_in_80_columns():
         "improvement": Interval(value=0.68, low=0.41, high=0.87),
     }
     rows = [
-        SuiteRow(task=task, strategy=strategy, designer=designer, **results, **costs)
+        SuiteRow(task=task, strategy=strategy, designer=designer, costs=costs, **results)
         for task in ("half_cheetah", "hopper")
         for strategy, designer in (("best-of-n", "builtin"), ("evolve", "builtin"), ("evolve", "openai/m"))
     ]
