@@ -71,7 +71,7 @@ def test_a_run_without_a_process_is_called_interrupted():
     assert answer_of(History(events()[:20]), "interrupted").headline.startswith("Interrupted: ")
 
 
-def test_a_success_that_few_seeds_leave_open_is_no_good_news_yet():
+def test_a_success_rate_with_a_wide_interval_is_mixed_news():
     history = changed(against_human=None, against_sparse=None)
     assert history.summary is not None
     open_still = Interval(value=0.83, low=0.02, high=0.99)

@@ -36,28 +36,14 @@ def test_every_line_fits_and_each_candidate_takes_one(width):
         assert len(ids) == len(set(ids)) == (3 if kind == "finals-started" else 7)
 
 
-def test_the_header_tells_task_model_generation_time_cost_and_tokens():
+def test_the_screen_has_a_header_a_line_per_past_generation_and_the_reason_of_a_failure():
     head = " ".join(screen_at("trained", 3, 100)[:3])
-    for part in (
-        "hopper",
-        "openai/gpt-5.1",
-        "generation g00 (1 of at most 2): training",
-        "37 s",
-        "min left",
-        "$0.074 of $2.00",
-    ):
-        assert part in head
-    assert "13.9k tokens (1.2k estimated), 5 calls" in head
-
-
-def test_a_past_generation_is_one_line():
+    parts = ("hopper", "openai/gpt-5.1", "generation g00 (1 of at most 2): training", "37 s", "min left")
+    assert all(part in head for part in (*parts, "$0.074 of $2.00", "13.9k tokens (1.2k estimated), 5 calls"))
     lines = screen_at("trained", 13, 80)
     past = [line for line in lines if line.startswith("g00")]
     assert [line.split()[:2] for line in lines if "baseline" in line] == [["human", "baseline"], ["sparse", "baseline"]]
     assert past == ["g00: 2 trained, 2 rejected, 1 failed; best so far g00-k2, fitness 1015 ± 28"]
-
-
-def test_failures_use_the_width_for_their_reason():
     (line,) = [line for line in screen_at("trained", 6, 80) if "g00-k3" in line]
     assert "component `upright` is nan (non-finite at step" in line
 

@@ -33,12 +33,11 @@ def test_a_run_page_holds_every_candidate_the_closing_table_and_the_lineage():
     assert re.search(r"human +1850", text)
     assert re.search(r"sparse +465", text)
     assert "It does not beat the human reward" in " ".join(text.split())
-
-
-def test_a_run_page_without_finals_says_where_the_run_is():
     text = page(run_page(until("trained", 5), "interrupted"))
     assert "interrupted" in text
     assert "generation g00 (1 of at most 2)" in " ".join(text.split())
+    ancestors = [(ancestor.id, ancestor.depth) for ancestor in lineage(until("finished"), "g01-k4")]
+    assert ancestors == [("g01-k4", 0), ("g00-k2", 1), ("g00-k1", 1)]
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -81,12 +80,6 @@ def test_a_candidate_of_a_task_with_a_metric_shows_the_parts_of_its_fitness_on_t
     record = history.record("g01-k5")
     assert record and "parts of the fitness: turned 0.82, landed 0.1 " in page(candidate_page(history, record))
     assert "parts of the fitness" not in candidate("g01-k5")
-
-
-def test_the_lineage_names_each_ancestor_once_nearest_first():
-    history = until("finished")
-    assert [each.id for each in lineage(history, "g01-k4")] == ["g01-k4", "g00-k2", "g00-k1"]
-    assert [each.depth for each in lineage(history, "g01-k4")] == [0, 1, 1]
 
 
 def test_a_baseline_has_a_page_with_its_code_and_result():
