@@ -55,7 +55,7 @@ class RunConfig(Frozen):
     api_base: str | None = None
     """Address of an OpenAI-compatible server."""
     prompts: str | None = None
-    """Folder with prompt templates of your own, in place of the shipped ones of the same name: `prompts eject` makes
+    """Folder with prompt templates of your own, in place of the shipped ones of the same name: `prompts --eject` makes
     one. A run keeps a copy."""
     generations: int = Field(default=3, ge=1)
     """Generations at most."""
