@@ -19,7 +19,6 @@ from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.gpu import GpuOptions, bench_gpu
 from benchmarks.own_rewards import own_rewards_table
-from benchmarks.racing import RacingOptions, bench_racing
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
@@ -170,22 +169,6 @@ def critic_detectors(*, show_all: Annotated[bool, Parameter(help="List every fin
     """
     print(bench_detectors(_say, show_all))
     return 0
-
-
-@app.command
-def racing(
-    run: Annotated[str, Parameter(help="Folder of a run, or a part of its id.")],
-    /,
-    *runs: Annotated[str, Parameter(help="Further ones.")],
-    candidates: Candidates = None,
-    seeds: Seeds = None,
-    json: Json = False,
-) -> int:
-    """Replay the curves of recorded runs: what cutting candidates early would have saved and lost.
-
-    Example: `python -m benchmarks racing runs/*`
-    """
-    return show(bench_racing((run, *runs), _with(RacingOptions(), candidates=candidates, seeds=seeds), _say), json)
 
 
 @app.command

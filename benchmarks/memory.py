@@ -13,8 +13,8 @@ from benchmarks.setups import setup_of
 from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
-from rewardgen.training.ppo.batch import SliceBatch
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
+from rewardgen.training.ppo.train_job import SliceBatch
 
 _UPDATES = 2
 

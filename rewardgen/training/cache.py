@@ -7,11 +7,13 @@ generated code write here. Without a cache folder (a full disk, a user without a
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 from pydantic import ValidationError
 
@@ -25,7 +27,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits
-from rewardgen.store.names import AbsolutePath, Digest, FileName
+from rewardgen.store.names import AbsolutePath, Digest
 from rewardgen.store.records import SliceResult, SliceSpec, Training
 from rewardgen.tasks.fingerprint import changed, digests
 from rewardgen.tasks.loading import EXPERT_SUFFIX, resolve_task
@@ -51,18 +53,19 @@ _PACKAGES = ("mujoco", "torch", "numpy", "gymnasium")
 _MOST_BYTES = 64 << 20
 _DATA = (".csv", ".json", ".npy", ".npz", ".pt", ".py", ".toml", ".txt", ".yaml", ".yml")
 """Suffixes of files beside a task that it may read without saying so."""
-_UNUSABLE = (OSError, RuntimeError, ValidationError, RewardgenError)
+_UNUSABLE = (OSError, RuntimeError, ValidationError, RewardgenError, BadZipFile, KeyError)
+_HEAD = "entry.json"
 
 
 class _Entry(Frozen):
     content: dict[str, Any]
     files: dict[AbsolutePath, Digest]
     """Files of the task, which must be unchanged."""
-    artifacts: dict[FileName, Digest] = {}
-    """Files that belong to the entry; each lies beside it under its digest."""
 
 
 class _Cache(NamedTuple):
+    """Zip files of an `_Entry` and the files that belong to it; their checksums show damage."""
+
     folder: str
     most: int
     """Entries kept; those used longest ago are removed first."""
@@ -70,56 +73,34 @@ class _Cache(NamedTuple):
     def find(self, key: Iterable[str]) -> tuple[dict[str, Any], dict[str, bytes]] | None:
         """Return the content and the files of an entry, if there is a sound one."""
         with suppress(*_UNUSABLE):
-            place = self._place(key)
-            entry = _Entry.model_validate_json(read_plain(place, _MOST_BYTES))
-            artifacts = {
-                name: read_plain(place.parent / digest, _MOST_BYTES) for name, digest in entry.artifacts.items()
-            }
-            if changed(entry.files) or any(_digest(data) != entry.artifacts[name] for name, data in artifacts.items()):
-                return None
-            os.utime(place)
-            return entry.content, artifacts
+            path = self._path(key)
+            with ZipFile(io.BytesIO(read_plain(path, _MOST_BYTES))) as archive:
+                files = {name: archive.read(name) for name in archive.namelist()}
+            entry = _Entry.model_validate_json(files.pop(_HEAD))
+            if not changed(entry.files):
+                os.utime(path)
+                return entry.content, files
         return None
 
-    def keep(
-        self, key: Iterable[str], content: dict[str, Any], files: dict[str, str], artifacts: Mapping[str, bytes]
-    ) -> None:
+    def keep(self, key: Iterable[str], entry: _Entry, files: Mapping[str, bytes]) -> None:
         """Store an entry, if there is room."""
         with suppress(*_UNUSABLE):
-            place = self._place(key)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            named = {name: _digest(data) for name, data in artifacts.items()}
-            for name, data in artifacts.items():
-                write_atomic(place.parent / named[name], data)
-            write_atomic(place, _Entry(content=content, files=files, artifacts=named).model_dump_json())
-            self._forget_old(place.parent)
+            data = io.BytesIO()
+            with ZipFile(data, "w") as archive:
+                for name, content in {_HEAD: entry.model_dump_json(), **files}.items():
+                    archive.writestr(name, content)
+            path = self._path(key)
+            write_atomic(path, data.getvalue())
+            entries = sorted(path.parent.glob("*.zip"), key=lambda other: other.stat().st_mtime, reverse=True)
+            for old in entries[self.most :]:
+                old.unlink(missing_ok=True)
 
-    def _place(self, key: Iterable[str]) -> Path:
-        return cache_folder(self.folder) / f"{_digest(chr(0).join(key).encode())}.json"
-
-    def _forget_old(self, folder: Path) -> None:
-        entries = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-        if len(entries) > self.most:
-            used = {name for entry in entries[: self.most] for name in _artifacts(entry)}
-            for path in (*entries[self.most :], *(path for path in folder.iterdir() if path.suffix != ".json")):
-                if path.name not in used:
-                    path.unlink(missing_ok=True)
+    def _path(self, key: Iterable[str]) -> Path:
+        return cache_folder(self.folder) / f"{hashlib.sha256(chr(0).join(key).encode()).hexdigest()}.zip"
 
 
 _TASKS = _Cache("transitions", 40)
 _BASELINES = _Cache("baselines", 400)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def _artifacts(entry: Path) -> Iterable[str]:
-    try:
-        return _Entry.model_validate_json(entry.read_bytes()).artifacts.values()
-    except (ValidationError, RewardgenError):  # of another version
-        entry.unlink(missing_ok=True)
-        return ()
 
 
 def code(sources: Sequence[str]) -> Iterator[str]:
@@ -143,7 +124,7 @@ def check_task(task: str, sandbox: SandboxMode = "auto") -> dict[str, Any]:
 
 
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:
-    """Return what is known of a task, from the cache or measured now.
+    """Return a measured task, from the cache or measured now, on request with its transitions for later calls.
 
     Raises:
         TaskError: The task cannot be simulated.
@@ -165,34 +146,26 @@ def get_or_record_transitions(task: str, path: Path, limits: Limits = MEASURING)
 
 def _get_or_measure(task: str, limits: Limits, with_transitions: bool) -> tuple[MeasuredTask, bytes]:
     key = (task, *digests([resolve_task(task)]).values(), *code(_TASK_SOURCES))
-    content, artifacts = _TASKS.find(key) or ({}, {})
+    content, files = _TASKS.find(key) or ({}, {})
     with suppress(ValidationError, RewardgenError):
-        if not with_transitions or artifacts:
-            return MeasuredTask.model_validate(content), artifacts.get("transitions.npz", b"")
+        if not with_transitions or files:
+            return MeasuredTask.model_validate(content), files.get("transitions.npz", b"")
     if with_transitions:
         with scratch_folder() as scratch:
             path = scratch.resolve() / "transitions.npz"
             content = measure(RECORD_TRANSITIONS, {"task": task, "path": str(path)}, limits)
-            artifacts = {path.name: path.read_bytes()}
+            files = {path.name: path.read_bytes()}
     else:
-        content, artifacts = measure(MEASURE_TASK, {"task": task}, limits), {}
+        content, files = measure(MEASURE_TASK, {"task": task}, limits), {}
     measured = MeasuredTask.model_validate(content)
-    _TASKS.keep(key, content, measured.files | _beside(task), artifacts)
-    return measured, artifacts.get("transitions.npz", b"")
+    _TASKS.keep(key, _Entry(content=content, files=measured.files | _beside(task)), files)
+    return measured, files.get("transitions.npz", b"")
 
 
 def _beside(task: str) -> dict[str, str]:
     """Return the digests of data files in a task's folder by path."""
-    return digests(path for path in resolve_task(task).parent.iterdir() if _is_data(path))
-
-
-def _is_data(path: Path) -> bool:
-    if path.suffix not in _DATA or path.name.endswith(EXPERT_SUFFIX):
-        return False
-    try:
-        return path.is_file() and path.stat().st_size <= _MOST_BYTES
-    except OSError:
-        return False
+    paths = resolve_task(task).parent.iterdir()
+    return digests(path for path in paths if path.suffix in _DATA and not path.name.endswith(EXPERT_SUFFIX))
 
 
 class BaselineCache:
@@ -205,10 +178,10 @@ class BaselineCache:
     def bring(self, spec: SliceSpec, source: str, folder: Path) -> SliceResult | None:
         """Return the training of an earlier run, with its files copied to a folder; None if there is none."""
         with suppress(*_UNUSABLE):
-            content, artifacts = _BASELINES.find(self._of(spec, source)) or ({}, {})
+            content, files = _BASELINES.find(self._of(spec, source)) or ({}, {})
             result = SliceResult.model_validate(content)
-            for name, data in artifacts.items():
-                write_atomic(folder / name, data)
+            for name in filter(None, (result.policy, result.episodes_file)):
+                write_atomic(folder / name, files[name])
             return result
         return None
 
@@ -217,9 +190,9 @@ class BaselineCache:
         if not result.failure:
             with suppress(*_UNUSABLE):
                 names = filter(None, (result.policy, result.episodes_file))
-                artifacts = {name: read_plain(folder / name, _MOST_BYTES) for name in names}
-                files, key = self._files | _beside(self._task), self._of(result.spec, source)
-                _BASELINES.keep(key, result.model_dump(mode="json"), files, artifacts)
+                files = {name: read_plain(folder / name, _MOST_BYTES) for name in names}
+                entry = _Entry(content=result.model_dump(mode="json"), files=self._files | _beside(self._task))
+                _BASELINES.keep(self._of(result.spec, source), entry, files)
 
     def _of(self, spec: SliceSpec, source: str) -> tuple[str, ...]:
         return (*self._key, spec.model_dump_json(), source)

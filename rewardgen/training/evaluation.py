@@ -5,7 +5,6 @@ Loads no generated rewards. Shapes: T steps, S slices, E episodes per slice, W =
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,32 +82,38 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
         report: Not used.
 
     Returns:
-        `slices`: one `PolicyMeasurement` each. `wall_s`: duration of the job [s].
+        `slices`: one `PolicyMeasurement` each.
     """
-    began = time.perf_counter()
     torch.set_num_threads(1)
     for kind, target in payload.get("kinds", {}).items():
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)
     task = load_task(payload["task"])
     env, folder = task.make_envs([0], 1), Path(payload["folder"])
-    loaded = {spec: _load(folder, spec, env) for spec in map(SliceSpec.model_validate, payload["slices"])}
-    measured = _measure(task, {spec: one for spec, one in loaded.items() if not isinstance(one, str)}, payload)
-    for spec, problem in loaded.items():
-        if isinstance(problem, str):
-            measured[spec] = PolicyMeasurement(**spec.model_dump(), problem=problem)
-    answers = [measured[spec].model_dump(mode="json") for spec in loaded]
-    return {"slices": answers, "wall_s": time.perf_counter() - began}
+    policies: dict[SliceSpec, list[Policy]] = {}
+    measured: dict[SliceSpec, PolicyMeasurement] = {}
+    specs = [SliceSpec.model_validate(fields) for fields in payload["slices"]]
+    for spec in specs:
+        try:
+            policies[spec] = _load(folder, spec, env)
+        except RunFolderError as error:
+            measured[spec] = PolicyMeasurement.failed(spec, error.message)
+    measured |= _measure(task, policies, payload)
+    return {"slices": [measured[spec].model_dump(mode="json") for spec in specs]}
 
 
-def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy] | str:
-    """Return the final policy and the one before, if there is one; or why a file cannot be used."""
+def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy]:
+    """Return the final policy and the one before, if there is one.
+
+    Raises:
+        RunFolderError: A file cannot be used.
+    """
     final, before = (folder / name for name in policy_names(spec))
-    try:
-        policies = [load_policy(path) for path in (final, before) if path == final or path.exists()]
-    except RunFolderError as error:
-        return error.message
-    return next(filter(None, (misfit(policy, env) for policy in policies)), None) or policies
+    policies = [load_policy(path) for path in (final, before) if path == final or path.exists()]
+    for policy in policies:
+        if problem := misfit(policy, env):
+            raise RunFolderError(problem)
+    return policies
 
 
 def _measure(
@@ -117,7 +122,7 @@ def _measure(
     owners = [spec for spec, last in policies.items() for _ in last]
     if not owners:
         return {}
-    episodes = payload["episodes"]
+    episodes, keep = payload["episodes"], payload.get("keep")
     seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
     stack = side_by_side([policy for last in policies.values() for policy in last])
     envs = task.make_envs(seeds, episodes)
@@ -126,14 +131,12 @@ def _measure(
     measured = {}
     for spec in policies:
         indices = [index for index, owner in enumerate(owners) if owner == spec]
-        problem = next((evaluation.problems[index] for index in indices if index in evaluation.problems), "")
-        if problem:
-            measured[spec] = PolicyMeasurement(**spec.model_dump(), problem=problem)
+        if problems := [evaluation.problems[index] for index in indices if index in evaluation.problems]:
+            measured[spec] = PolicyMeasurement.failed(spec, problems[0])
             continue
         spans = [slice(index * rows, index * rows + episodes) for index in indices]
         outcomes = tuple(outcome for span in spans for outcome in _outcomes(evaluation, span))
         final = evaluation.recording.episode.of_envs(spans[0])
-        keep = payload.get("keep")
         measured[spec] = PolicyMeasurement(
             **spec.model_dump(),
             fitness=_mean(evaluation.fitness, spans),

@@ -19,14 +19,7 @@ from rewardgen.training.setup import DEFAULT_TRAINER, settings_for
 def make_expert(
     task: str, seeds: int, *, env_steps: int | None = None, workers: int = 1, on_progress: OnProgress
 ) -> tuple[Path, SliceResult]:
-    """Train a task's human reward, and keep the policy with the best fitness beside the task file.
-
-    Args:
-        task: Task reference; a path is absolute.
-        seeds: Policies to train.
-        env_steps: Control steps of each; the task's own setting if not given.
-        workers: Training processes.
-        on_progress: Called with the fields of `Progress` at each evaluation of each policy.
+    """Train a task's human reward with some seeds, and keep the policy with the best fitness beside the task file.
 
     Returns:
         The policy file, and the result of its training.

@@ -27,34 +27,30 @@ EVALUATE = register("evaluate", "rewardgen.training.evaluation:evaluate_job", re
 
 _EVALUATION_SEED = 0
 _MOST_EPISODES = 2000
-"""Episodes of one worker at most: all their steps are in memory."""
+"""Most episodes of one worker: all their steps are in memory."""
 
 
 def evaluated(
     setup: TrainerSetup,
     results: Sequence[SliceResult],
     trained: Path,
-    *,
     folder: Path,
-    scratch: Path,
-    processes: int = 1,
     cancel: threading.Event | None = None,
 ) -> list[SliceResult]:
     """Add the measured fitness of their policies to the results of a training; failed ones stay as they are.
 
-    Raises:
-        WorkerCancelled: `cancel` was set.
-        RewardgenError: The task cannot be simulated, or a file cannot be written.
+    Copies policies from the folder `trained`, and measured ones with their episodes to `folder`. `setup.workers`
+    processes measure. Raises as `measured_policies`.
     """
     policies = {
         result.spec: [trained / name for name in policy_names(result.spec)] for result in results if not result.failure
     }
-    measured = measured_policies(setup._replace(scratch=scratch, workers=processes), policies, cancel=cancel)
+    measured = measured_policies(setup, policies, cancel=cancel)
     concluded = [result if result.failure else _concluded(result, measured[result.spec]) for result in results]
     for result in concluded:
         for name, place in ((result.policy, "policies"), (result.episodes_file, "episodes")):
             if name:
-                write_atomic(folder / name, read_plain(scratch / place / name, setup.limits.file_bytes))
+                write_atomic(folder / name, read_plain(setup.scratch / place / name, setup.limits.file_bytes))
     return concluded
 
 
@@ -66,7 +62,7 @@ def measured_policies(
     episodes: int = STARTS,
     cancel: threading.Event | None = None,
 ) -> dict[SliceSpec, PolicyMeasurement]:
-    """Measure stored policies, in as many processes as the trainer has.
+    """Measure stored policies in `setup.workers` processes.
 
     Args:
         setup: Arguments of a trainer: the task, limits of one policy, processes, scratch folder.
@@ -82,11 +78,9 @@ def measured_policies(
         WorkerCancelled: `cancel` was set.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
-    kept, most = setup.scratch / "policies", min(MOST_POLICY_BYTES, setup.limits.file_bytes)
-    problems = {spec: take_policies(spec, paths, kept, most) for spec, paths in policies.items()}
-    measured = {
-        spec: PolicyMeasurement(**spec.model_dump(), problem=problem) for spec, problem in problems.items() if problem
-    }
+    copies, most = setup.scratch / "policies", min(MOST_POLICY_BYTES, setup.limits.file_bytes)
+    problems = {spec: take_policies(spec, paths, copies, most) for spec, paths in policies.items()}
+    measured = {spec: PolicyMeasurement.failed(spec, problem) for spec, problem in problems.items() if problem}
     specs = [spec for spec, problem in problems.items() if not problem]
     number = min(len(specs), max(setup.workers, -(-len(specs) * episodes // _MOST_EPISODES)))
 
@@ -94,33 +88,26 @@ def measured_policies(
         return _measured(setup, specs[part::number], setup.scratch / f"measure-{part}", cancel, seed, episodes)
 
     with ThreadPoolExecutor(setup.workers, thread_name_prefix="measure") as pool:
-        for measurement in (one for part in pool.map(measure, range(number)) for one in part):
-            measured[measurement.spec] = measurement
+        measured |= {one.spec: one for part in pool.map(measure, range(number)) for one in part}
     return {spec: measured[spec] for spec in policies}
 
 
-def take_policies(spec: SliceSpec, paths: Sequence[Path], kept: Path, most: int) -> str:
-    """Copy the policy files of a slice to where no training worker can change them. Their content is checked later.
-
-    Args:
-        spec: The slice.
-        paths: Its files, the final policy first.
-        kept: Folder for the copies.
-        most: Largest size of a file [bytes].
+def take_policies(spec: SliceSpec, paths: Sequence[Path], copies: Path, most: int) -> str:
+    """Copy the policy files of a slice, of at most `most` bytes, to where no training worker can change them.
 
     Returns:
-        Why the final policy cannot be used; empty if it can.
+        Reason why the final policy, the first of `paths`, cannot be used; empty if it can.
 
     Raises:
         RunFolderError: The copies cannot be written.
     """
-    for number, (path, name) in enumerate(zip(paths, policy_names(spec), strict=False)):
-        if number == 0 or os.path.lexists(path):
+    for path, name in zip(paths, policy_names(spec), strict=False):
+        if path == paths[0] or os.path.lexists(path):
             try:
                 content = read_plain(path, most)
             except OSError as error:
                 return f"it cannot be read: {error.strerror or error}"
-            write_atomic(kept / name, content)
+            write_atomic(copies / name, content)
     return ""
 
 
@@ -150,12 +137,11 @@ def _measured(
         raise
     except (TaskError, WorkerError) as error:
         if len(slices) == 1:
-            return [PolicyMeasurement(**slices[0].model_dump(), problem=error.message)]
+            return [PolicyMeasurement.failed(slices[0], error.message)]
         places = {spec: scratch / f"{number}" for number, spec in enumerate(slices)}
-        return [
-            one for spec, place in places.items() for one in _measured(setup, [spec], place, cancel, seed, episodes)
-        ]
-    for name in (episodes_name(one.spec) for one in measured if one.kept):
+        parts = (_measured(setup, [spec], place, cancel, seed, episodes) for spec, place in places.items())
+        return [measurement for part in parts for measurement in part]
+    for name in (episodes_name(measurement.spec) for measurement in measured if measurement.kept):
         write_atomic(setup.scratch / "episodes" / name, read_plain(scratch / name, setup.limits.file_bytes))
     return measured
 

@@ -71,16 +71,12 @@ class MlpPolicy:
         )
 
     def save(self, path: Path) -> None:
-        """Write the policy to a file.
-
-        Raises:
-            RunFolderError: The file cannot be written.
-        """
+        """Write the policy to a file; raise a RunFolderError if that fails."""
         sizes = [self.observation_size, *(len(bias) for _, bias in self.layers)]
         arrays: dict[str, Any] = {
-            "sizes": np.array(sizes, np.int64),
-            "activation": np.array(self.activation),
-            "squash": np.array(self.squash),
+            "sizes": sizes,
+            "activation": self.activation,
+            "squash": self.squash,
             "choices": np.array(self.choices, np.int64),
             "normaliser/mean": self.mean,
             "normaliser/variance": self.variance,

@@ -32,10 +32,8 @@ _HINT = "train the reward again; the policy cannot be used"
 class PolicyStack(Protocol):
     """Policies of S slices that act side by side."""
 
-    @property
-    def slices(self) -> int:
-        """S."""
-        ...
+    slices: int
+    """S."""
 
     def act(self, observation: Tensor) -> Tensor:
         """Actions (S * N, A) in actuator units, for observations (S * N, O), slice-major."""
@@ -62,11 +60,7 @@ class Policy(Protocol):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Policy:
-        """Return the policy of a file.
-
-        Raises:
-            ValueError: The arrays are not those of such a policy.
-        """
+        """Return the policy of a file; raise a ValueError if the arrays are not those of such a policy."""
         ...
 
     def act(self, observation: Tensor) -> Tensor:
@@ -86,11 +80,7 @@ class Arrays:
         self._arrays = {**arrays}
 
     def take(self, name: str, shape: tuple[int | None, ...], dtype: type[np.number] = np.float32) -> Tensor:
-        """Return an array.
-
-        Raises:
-            ValueError: The array is missing, differs in shape or type, or is not finite.
-        """
+        """Return an array; raise a ValueError if it is missing, differs in shape or type, or is not finite."""
         array = self._raw(name)
         fits = array.ndim == len(shape) and all(
             size in (None, actual) for size, actual in zip(shape, array.shape, strict=True)
@@ -102,11 +92,7 @@ class Arrays:
         return torch.from_numpy(array)
 
     def take_text(self, name: str) -> str:
-        """Return a short text.
-
-        Raises:
-            ValueError: The text is missing.
-        """
+        """Return a short text; raise a ValueError if it is missing."""
         array = self._raw(name)
         if array.dtype.kind != "U" or array.shape != ():
             raise ValueError(f"`{name}` is no text")
@@ -124,11 +110,7 @@ class Arrays:
 
 
 def save_policy(path: Path, kind: str, arrays: Mapping[str, Any]) -> None:
-    """Write a policy file.
-
-    Raises:
-        RunFolderError: The file cannot be written.
-    """
+    """Write a policy file; raise a RunFolderError if that fails."""
     content = io.BytesIO()
     named: dict[str, Any] = {"kind": np.array(kind), **{name: np.asarray(value) for name, value in arrays.items()}}
     np.savez(content, **named)
@@ -176,11 +158,7 @@ def side_by_side(policies: Sequence[Policy]) -> PolicyStack:
 
 class _InTurn:
     def __init__(self, policies: Sequence[Policy]) -> None:
-        self._policies = policies
-
-    @property
-    def slices(self) -> int:
-        return len(self._policies)
+        self._policies, self.slices = policies, len(policies)
 
     def act(self, observation: Tensor) -> Tensor:
         parts = observation.unflatten(0, (self.slices, -1))

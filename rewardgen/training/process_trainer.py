@@ -10,8 +10,10 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError, RewardgenError, RunFolderError, WorkerError
 from rewardgen.core.files import explain_os_error, write_atomic
@@ -27,15 +29,16 @@ from rewardgen.training.protocol import OnProgress, OnSlice, TrainerSetup
 from rewardgen.training.result_validation import ResultValidator
 
 _POLL_S = 0.02
-_ROOM_BYTES = 8 << 20
+_PROBE_BYTES = 8 << 20
 """More than a training leaves: if this can be written, the disk is not full."""
 
 
 class Compiled(NamedTuple):
-    """Kernels of a device: their folder, and how many slices fit into its memory, if known."""
+    """Kernels of a device."""
 
     folder: Path
     most: int | None = None
+    """Slices that fit into the device's memory; None if unknown."""
 
 
 class ProcessTrainer:
@@ -80,20 +83,12 @@ class ProcessTrainer:
         if self._compile and not self._compiled:
             self._compiled = self._compile()
         by_id = {reward.candidate_id: reward for reward in rewards}
-        if self._setup.isolate:
-            batches = by_candidate(slices)
-        else:
-            # The task's own rewards train apart from generated code, which could change their results.
-            of_the_task = [spec for spec in slices if by_id[spec.candidate_id].is_baseline]
-            generated = [spec for spec in slices if not by_id[spec.candidate_id].is_baseline]
-            groups = filter(None, (of_the_task, generated))
-            batches = [batch for group in groups for batch in split(group, self._parts(len(group)))]
         kernels = self._compiled.folder if self._compiled else None
         measuring = max(1, self._setup.workers // self._batches)
         work = _Work(self._setup, self._job, by_id, folder, kernels, measuring)
         with ThreadPoolExecutor(self._batches, thread_name_prefix="train") as pool:
             try:
-                pending = {pool.submit(work.run, batch) for batch in batches}
+                pending = {pool.submit(work.run, batch) for batch in self._divided(slices, by_id)}
                 while pending:
                     if cancel is not None and cancel.is_set():
                         work.stop.set()
@@ -107,11 +102,20 @@ class ProcessTrainer:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
+    def _divided(self, slices: Sequence[SliceSpec], rewards: dict[str, RewardSpec]) -> list[list[SliceSpec]]:
+        """Divide slices into batches; the task's own rewards train apart from generated code."""
+        if self._setup.isolate:
+            return by_candidate(slices)
+        batches: list[list[SliceSpec]] = []
+        for baseline in (True, False):
+            if group := [spec for spec in slices if rewards[spec.candidate_id].is_baseline == baseline]:
+                batches += split(group, self._parts(len(group)))
+        return batches
+
     def _parts(self, slices: int) -> int:
         """Number of batches for some slices: more than run at once where memory has no room for all."""
         most = self._compiled.most if self._compiled else None
-        share = most and max(1, most // self._batches)
-        return max(self._batches, -(-slices // share)) if share else self._batches
+        return max(self._batches, -(-slices // max(1, most // self._batches))) if most else self._batches
 
 
 def by_candidate(slices: Sequence[SliceSpec]) -> list[list[SliceSpec]]:
@@ -136,35 +140,30 @@ def split(slices: Sequence[SliceSpec], workers: int) -> list[list[SliceSpec]]:
     return [part for part in parts if part]
 
 
+@dataclass
 class _Work:
     """The work of all threads: training a batch, news for the caller, and the event that stops them."""
 
-    def __init__(
-        self,
-        setup: TrainerSetup,
-        job: Job,
-        rewards: dict[str, RewardSpec],
-        folder: Path,
-        kernels: Path | None,
-        measuring: int,
-    ) -> None:
-        self._setup, self._job, self._rewards, self._folder = setup, job, rewards, folder
-        self._kernels, self._measuring = kernels, measuring
-        self._news: queue.Queue[Progress | SliceResult] = queue.Queue()
-        self.stop = threading.Event()
+    setup: TrainerSetup
+    job: Job
+    rewards: dict[str, RewardSpec]
+    folder: Path
+    kernels: Path | None
+    measuring: int
+    """Processes that measure the policies of a batch."""
+    news: queue.Queue[Progress | SliceResult] = field(default_factory=queue.Queue)
+    stop: threading.Event = field(default_factory=threading.Event)
 
     def announce(self, on_progress: OnProgress, on_slice: OnSlice, wait_s: float) -> None:
         """Pass news on in the caller's thread; wait up to `wait_s` for the first."""
-        try:
+        with suppress(queue.Empty):
             while True:
-                news = self._news.get(timeout=wait_s) if wait_s else self._news.get_nowait()
+                news = self.news.get(wait_s > 0.0, wait_s)
                 wait_s = 0.0
                 if isinstance(news, Progress):
                     on_progress(news.model_dump())
                 else:
                     on_slice(news)
-        except queue.Empty:
-            return
 
     def run(self, batch: list[SliceSpec]) -> list[list[SliceSpec]]:
         """Train and measure a batch, and announce its results.
@@ -173,10 +172,10 @@ class _Work:
             Batches to train again, one per candidate; empty if all results are announced.
         """
         try:
-            self._setup.scratch.mkdir(parents=True, exist_ok=True)
-            scratch = Path(tempfile.mkdtemp(prefix="train-", dir=self._setup.scratch))
+            self.setup.scratch.mkdir(parents=True, exist_ok=True)
+            scratch = Path(tempfile.mkdtemp(prefix="train-", dir=self.setup.scratch))
         except OSError as error:
-            raise explain_os_error(self._setup.scratch, error) from error
+            raise explain_os_error(self.setup.scratch, error) from error
         try:
             return self._run(batch, scratch)
         except (WorkerCancelled, MachineError):
@@ -190,35 +189,31 @@ class _Work:
             raise
         except RewardgenError as error:
             return self._blame(batch, error, scratch)
-        options = {"folder": self._folder, "scratch": scratch, "processes": self._measuring, "cancel": self.stop}
-        for result in evaluated(self._setup, results, scratch / "train", **options):
-            self._news.put(result)
+        setup = self.setup._replace(scratch=scratch, workers=self.measuring)
+        for result in evaluated(setup, results, scratch / "train", self.folder, self.stop):
+            self.news.put(result)
         discard(scratch)
         return []
 
     def _train(self, batch: list[SliceSpec], scratch: Path) -> list[SliceResult]:
         job = TrainJob(
-            task=self._setup.task,
-            rewards=tuple(self._rewards[id] for id in dict.fromkeys(spec.candidate_id for spec in batch)),
+            task=self.setup.task,
+            rewards=tuple(self.rewards[id] for id in dict.fromkeys(spec.candidate_id for spec in batch)),
             slices=tuple(batch),
-            settings=self._setup.settings,
+            settings=self.setup.settings,
             folder=str(scratch),
-            kernels=str(self._kernels) if self._kernels else None,
+            kernels=str(self.kernels) if self.kernels else None,
         )
-        limits = limits_for(len(batch), self._setup.limits, self._setup.settings)
-        validator = ResultValidator(job, limits.wall_s, names=self._setup.names)
-
-        def report(message: dict[str, Any]) -> None:
-            self._news.put(validator.progress(message))
-
-        restart = validator.restart if len(job.rewards) == 1 else None  # each candidate alone needs less memory
+        limits = limits_for(len(batch), self.setup.limits, self.setup.settings)
+        validator = ResultValidator(job, limits.wall_s, names=self.setup.names)
         answer = run_worker(
-            self._job,
+            self.job,
             job.model_dump(mode="json"),
             limits=limits,
             scratch=scratch,
-            on_message=report,
-            on_restart=restart,
+            on_message=lambda message: self.news.put(validator.progress(message)),
+            # Several candidates are divided instead: each alone needs less memory.
+            on_restart=validator.restart if len(job.rewards) == 1 else None,
             cancel=self.stop,
         )
         return validator.results(answer)
@@ -236,14 +231,14 @@ class _Work:
         kind = error.kind if isinstance(error, WorkerError) else "crash"
         failure = SliceFailure(kind=kind, message=error.message)
         for spec in batch:
-            self._news.put(SliceResult(**spec.model_dump(), failure=failure))
+            self.news.put(SliceResult(**spec.model_dump(), failure=failure))
         return []
 
     def _verify(self, error: RewardgenError, scratch: Path) -> None:
         """Raise if the task or the disk is as broken as a training worker claims."""
         if isinstance(error, RunFolderError):
-            write_atomic(scratch / "room", bytes(_ROOM_BYTES))
-            (scratch / "room").unlink()
+            write_atomic(scratch / "probe", bytes(_PROBE_BYTES))
+            (scratch / "probe").unlink()
         else:
-            payload = {"task": self._setup.task}
-            run_worker(MEASURE_TASK, payload, limits=self._setup.limits, scratch=scratch / "measure", cancel=self.stop)
+            payload = {"task": self.setup.task}
+            run_worker(MEASURE_TASK, payload, limits=self.setup.limits, scratch=scratch / "measure", cancel=self.stop)

@@ -12,10 +12,10 @@ To add a trainer, write a class like `Trainer` with settings of its own, and reg
     TRAINERS.register("sac", TrainerKind(SacTrainer, SacSettings, learner="SAC", notes="Observations are normalised."))
 
 A run uses it by `RunConfig(trainer="sac")`, a task by `training = {"sac": SacSettings(...)}`. A trainer in worker
-processes is a `ProcessTrainer` with a job of its own; any other has its policies measured by `measuring.evaluated`.
+processes is a `ProcessTrainer` with a job of its own; any other measures its policies by `measuring.evaluated`.
 To add a kind of policy, see `rewardgen.training.policies`.
 
-To add an executor, register a function that makes a `Trainer` which has candidates trained elsewhere:
+To add an executor, register a function that makes a `Trainer` which trains candidates elsewhere:
 
     EXECUTORS.register("slurm", ExecutorKind(SlurmTrainer))
 """
@@ -91,7 +91,7 @@ class Trainer(Protocol):
 
 
 class TrainerKind(NamedTuple):
-    """A trainer as it is registered."""
+    """A registered trainer."""
 
     make: Callable[[TrainerSetup], Trainer]
     settings: type[TrainerSettings]
@@ -135,11 +135,11 @@ class ExecutorSetup(NamedTuple):
     cluster: str | None = None
     """Address of the cluster, if the user named one."""
     at_once: int | None = None
-    """Candidates that train at once at most, if the user set it."""
+    """Most candidates that train at once, if the user set it."""
 
 
 class ExecutorKind(NamedTuple):
-    """A place where candidates train, as it is registered."""
+    """A registered executor."""
 
     make: Callable[[ExecutorSetup], Trainer]
     check: Callable[[], object] = lambda: None

@@ -1,8 +1,8 @@
-"""Validation of the answers of training and evaluation workers.
+"""Validation of the answers of training and evaluation workers. Loads no torch.
 
 A training worker ran generated code, so its answers are claims. The types of the records bound them, and
 `ResultValidator` compares them with the job: nobody is shown names that the task does not have, and nothing decides by
-its numbers. A breach fails the whole job. Loads no torch.
+its numbers. A breach fails the whole job.
 """
 
 from __future__ import annotations
@@ -40,6 +40,12 @@ class PolicyMeasurement(SliceSpec):
     ranges: dict[str, tuple[Range, ...]] = {}
     kept: tuple[KeptEpisode, ...] = ()
     problem: _ClaimedText = ""
+    """Reason why the policies could not be measured."""
+
+    @classmethod
+    def failed(cls, spec: SliceSpec, problem: str) -> PolicyMeasurement:
+        """Return the measurement of a slice that could not be measured."""
+        return cls(**spec.model_dump(), problem=problem)
 
 
 class _ClaimedFailure(SliceFailure):
@@ -110,8 +116,8 @@ class ResultValidator:
         evaluations = [point.env_steps for point in claim.curve]
         self._check_steps(0, *evaluations)
         _require(len(evaluations) <= self._phases, "more evaluations than phases")
-        matches = all([point.env_steps for point in points] == evaluations for points in claim.components.values())
-        _require(matches, "components at other steps than the evaluations")
+        for points in claim.components.values():
+            _require([point.env_steps for point in points] == evaluations, "components at other steps")
         self._check_names(claim)
         policy = None if claim.failure else policy_names(claim)[0]
         measured = {"final_fitness": None, "final_success_rate": None, "final_parts": {}, "outcomes": (), "ranges": {}}
@@ -122,21 +128,26 @@ class ResultValidator:
         _require(max(counts) <= self._steps, "more steps than the training has")
 
     def _check_names(self, claim: TrainedSlice) -> None:
-        components, names, episodes = claim.components.keys(), self._names, claim.episodes
-        _require(len(claim.path_efficiencies) <= len(components), "more path efficiencies than components")
-        mentioned = {one.component for one in claim.path_efficiencies}.union(*(one.components for one in episodes))
-        _require(mentioned.union(*claim.credits.values()) <= components, "a component that the reward does not return")
-        titles = {one.variable for one in claim.path_efficiencies}
-        titles = titles.union(*({*one.variables, *one.stays} for one in episodes))
+        components, names, efficiencies = claim.components.keys(), self._names, claim.path_efficiencies
+        _require(len(efficiencies) <= len(components), "more path efficiencies than components")
+        mentioned = {efficiency.component for efficiency in efficiencies}.union(*claim.credits.values())
+        titles = {efficiency.variable for efficiency in efficiencies}
+        endings = {*claim.terminations, *(cause for point in claim.curve for cause in point.endings)}
+        parts: set[str] = set()
+        for episode in claim.episodes:
+            mentioned |= episode.components.keys()
+            titles |= episode.variables.keys() | episode.stays.keys() | episode.swings.keys()
+            endings.add(episode.ending)
+            parts |= episode.parts.keys()
+            lengths = {len(row) for row in (*episode.variables.values(), *episode.components.values())}
+            same = bool(episode.times_s) and lengths <= {len(episode.times_s)}
+            _require(same, "an episode with rows of another length")
+        _require(mentioned <= components, "a component that the reward does not return")
         rows = {row.title for row in episode_rows(names.inputs)} if names else None
         _require(_among(titles, rows), "a variable that the task does not have")
-        over_time = (cause for point in claim.curve for cause in point.endings)
-        _check_endings([*claim.terminations, *over_time, *(one.ending for one in episodes)], names)
-        _check_parts({name for one in episodes for name in one.parts}, names)
+        _check_endings(endings, names)
+        _check_parts(parts, names)
         _require(_among(claim.credits, names and names.agents), "an agent that the task does not have")
-        lengths = [(len(one.times_s), {len(row) for row in (*one.variables.values(), *one.components.values())})
-                   for one in episodes]  # fmt: skip
-        _require(all(times and rows <= {times} for times, rows in lengths), "an episode with rows of another length")
 
 
 def _check_endings(endings: Iterable[str], names: TaskNames | None) -> None:
@@ -163,13 +174,14 @@ def measurements(
     """
     measured = _validated(PolicyMeasurement, answer.get("slices"))
     _require_all(measured, slices)
-    for one in measured:
-        _require(len(one.outcomes) in (0, episodes, 2 * episodes), "another number of episodes")
-        _check_endings((episode.ending for episode in (*one.outcomes, *one.kept)), names)
-        _check_parts(one.parts, names)
-        _require(_among(one.ranges, names and names.inputs), "a variable that the task does not have")
-        whole = [not names or len(parts) == len(names.inputs[name] or [name]) for name, parts in one.ranges.items()]
-        _require(all(whole), "another number of parts of a variable")
+    for measurement in measured:
+        _require(len(measurement.outcomes) in (0, episodes, 2 * episodes), "another number of episodes")
+        _check_endings((episode.ending for episode in (*measurement.outcomes, *measurement.kept)), names)
+        _check_parts(measurement.parts, names)
+        _require(_among(measurement.ranges, names and names.inputs), "a variable that the task does not have")
+        sizes = {name: len(parts) or 1 for name, parts in names.inputs.items()} if names else {}
+        whole = all(len(parts) == sizes.get(name, len(parts)) for name, parts in measurement.ranges.items())
+        _require(whole, "another number of parts of a variable")
     return measured
 
 

@@ -63,19 +63,10 @@ class Trained(Frozen):
 def train_reward(
     wanted: RewardTraining, seeds: Sequence[int], folder: Path, *, on_progress: OnProgress, anew: bool = False
 ) -> list[SliceResult]:
-    """Train a reward with some seeds, except those that the folder has results of.
+    """Train a reward with some seeds, except those that the folder has results of; return the result of each seed.
 
-    The folder gets the policies, `training.json`, `curves.csv`, and `reward.py` for a user to import.
-
-    Args:
-        wanted: The training.
-        seeds: Seeds of the trainings.
-        folder: Folder of the results; another training in it is replaced.
-        on_progress: Called with the fields of `Progress` at each evaluation of each training.
-        anew: Ignore results in the folder, which somebody else may have written.
-
-    Returns:
-        The result of each seed, in order, failures included.
+    The folder gets the policies, `training.json`, `curves.csv`, and `reward.py` for a user to import; another training
+    in it is replaced. With `anew`, results in it are ignored, as somebody else may have written them.
 
     Raises:
         UsageError: The reward is not written in the reward language, or the folder holds other files; nothing is

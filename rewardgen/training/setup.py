@@ -14,9 +14,9 @@ from rewardgen.core.extras import install_hint
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
+from rewardgen.training.ppo.settings import DeviceSettings
 from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
-from rewardgen.training.shared.device_settings import DeviceSettings
 
 DEFAULT_TRAINER = "ppo"
 

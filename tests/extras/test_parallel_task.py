@@ -173,31 +173,6 @@ def test_steps_are_those_of_the_particle_environment(tmp_path, continuous):
         assert bool(step.truncated.all()) == (number == 24)
 
 
-@pytest.mark.parametrize(
-    ("line", "message", "hint"),
-    [
-        ("env = 'mpe2.no_such_game_v3'", "no_such_game_v3", "install"),
-        ("env = 'mpe2.simple_spread_v3:env'", "no parallel environment", "parallel_env"),
-        ("env = 'gymnasium.envs.classic_control:CartPoleEnv'", "no parallel environment", "parallel_env"),
-        (
-            "env = type('Odd', (Chase,), {'action_space': lambda self, agent: ACTIONS[agent]})",
-            "different kinds",
-            "one kind",
-        ),
-    ],
-)
-def test_what_is_no_parallel_environment_is_told_with_what_would_be(tmp_path, line, message, hint):
-    path = tmp_path / "odd.py"
-    own = (
-        "ACTIONS = {each: spaces.Discrete(2) for each in Chase.possible_agents} | {'hare_0': spaces.Box(-1, 1, (2,))}\n"
-    )
-    head, tail = HUNT.read_text().split("class Hunt")
-    path.write_text(f"{head}{own}\n\nclass Hunt{tail}".replace("env = Chase", line))
-    with pytest.raises(TaskError) as raised:
-        load_task(str(path))
-    assert message in raised.value.message and hint in raised.value.hint
-
-
 @pytest.mark.skipif(not FILES.is_dir(), reason="open files are counted in /proc")
 def test_games_keep_no_file_open_for_there_may_be_thousands():
     task = load_task("simple_spread")

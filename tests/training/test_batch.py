@@ -3,8 +3,8 @@ import torch
 
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.policies import load_policy
-from rewardgen.training.ppo.batch import SliceBatch, evaluation_updates, unobservable
 from rewardgen.training.ppo.rollout import Rollout
+from rewardgen.training.ppo.train_job import SliceBatch, evaluation_updates, unobservable
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 NEVER = "def compute_reward(pole_upright):\n    return {'x': torch.log(pole_upright - 2.0)}\n"

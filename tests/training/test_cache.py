@@ -1,5 +1,6 @@
 """Measured tasks, transitions and trainings of a task's own rewards come from the cache only if nothing changed."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,8 @@ def place(tmp_path, monkeypatch):
 
 
 def stored(place, folder="transitions"):
-    """The one file beside the entries of a cache."""
-    (path,) = (path for path in (place / "cache" / "rewardgen" / folder).iterdir() if not path.suffix)
+    """The one entry of a cache."""
+    (path,) = (place / "cache" / "rewardgen" / folder).iterdir()
     return path
 
 
@@ -37,68 +38,58 @@ def bring(task, place):
     return target
 
 
-def test_a_bank_is_recorded_once_and_then_copied(place):
+def test_a_task_is_measured_and_its_transitions_recorded_once(place, monkeypatch):
     task = point(place / "task")
+    alone = get_or_measure(task, LIMITS)
     first = bring(task, place).read_bytes()
-    recorded = stored(place).stat().st_ino
-    assert bring(task, place).read_bytes() == first
-    assert stored(place).stat().st_ino == recorded
-
-
-def test_a_damaged_bank_is_recorded_again(place):
-    task = point(place / "task")
-    first = bring(task, place).read_bytes()
-    stored(place).write_bytes(first[:500] + b"?" + first[501:])
-    assert bring(task, place).read_bytes() == first == stored(place).read_bytes()
-
-
-def test_a_changed_model_or_task_makes_another_bank(place):
-    task = point(place / "task")
-    first = bring(task, place).read_bytes()
-    model = place / "task" / "point.xml"
-    model.write_text(replaced(model.read_text(), ('damping="0.5"', 'damping="0.9"')))
-    second = bring(task, place).read_bytes()
-    assert second != first
-    point(place / "task", ("episode_steps = 60", "episode_steps = 50"))
-    assert load_transitions(bring(task, place)).facts.episode_steps == 50
-
-
-def test_a_file_that_the_task_reads_has_the_transitions_recorded_again_when_it_changes(place):
-    task = point(place / "task")
-    data = place / "task" / "offset.json"
-    data.write_text("1")
-    bring(task, place)
-    recorded = stored(place).stat().st_mtime_ns
-    data.write_text("2")
-    bring(task, place)
-    assert stored(place).stat().st_mtime_ns != recorded
-
-
-def test_what_was_measured_is_kept_with_the_bank(place, monkeypatch):
-    task = point(place / "task")
-    bring(task, place)
-    known = get_or_measure(task, LIMITS)
+    assert len(load_transitions(place / "run" / "bank.npz")) >= 512
     monkeypatch.setattr(cache, "measure", None)
-    assert get_or_measure(task, LIMITS) == known and known.card.name == "point"
-    assert bring(task, place).exists()
+    assert bring(task, place).read_bytes() == first
+    assert get_or_measure(task, LIMITS) == alone and alone.card.name == "point"
 
 
-def test_what_was_measured_is_measured_again_when_the_file_is_damaged_or_the_task_changed(place):
-    task = point(place / "task")
-    known = get_or_measure(task, LIMITS)
-    (path,) = (place / "cache" / "rewardgen" / "transitions").glob("*.json")
-    path.write_text("{}")
-    assert get_or_measure(task, LIMITS) == known
-    point(place / "task", ("episode_steps = 60", "episode_steps = 50"))
-    assert get_or_measure(task, LIMITS).card.episode_steps == 50
+@pytest.fixture
+def measurings(place, monkeypatch):
+    """The jobs by which a task was measured, each with the same outcome and the files as they are."""
+    task, jobs = point(place / "task"), []
+    content = get_or_measure(task, LIMITS).model_dump(mode="json")
+
+    def measure(job, payload, limits):
+        jobs.append(job.name)
+        if "path" in payload:
+            Path(payload["path"]).write_bytes(b"transitions")
+        return {**content, "files": digests([Path(task), place / "task" / "point.xml"])}
+
+    monkeypatch.setattr(cache, "measure", measure)
+    return task, jobs
 
 
-def test_a_card_that_was_measured_alone_is_measured_again_with_the_bank(place):
-    task = point(place / "task")
-    known = get_or_measure(task, LIMITS)
-    target = place / "bank.npz"
-    assert get_or_record_transitions(task, target, LIMITS) == known
-    assert len(load_transitions(target)) >= 512
+def test_a_damaged_entry_is_measured_again(place, measurings):
+    task, jobs = measurings
+    bring(task, place)
+    sound = stored(place).read_bytes()
+    for damaged in (sound.replace(b"transitions", b"transitionz"), sound[:500], b"{}"):
+        assert damaged != sound
+        stored(place).write_bytes(damaged)
+        assert bring(task, place).read_bytes() == b"transitions"
+    assert jobs == ["transitions"] * 4
+
+
+def test_a_change_of_the_task_its_model_or_a_file_beside_it_has_it_measured_again(place, measurings):
+    task, jobs = measurings
+    folder = place / "task"
+    (folder / "offset.json").write_text("1")
+    for name, old, new in (
+        ("point.xml", 'damping="0.5"', 'damping="0.9"'),
+        ("offset.json", "1", "2"),
+        ("point.py", "episode_steps = 60", "episode_steps = 50"),
+    ):
+        bring(task, place)
+        before = len(jobs)
+        (folder / name).write_text(replaced((folder / name).read_text(), (old, new)))
+        bring(task, place)
+        bring(task, place)
+        assert len(jobs) == before + 1, name
 
 
 def baselines(task, **settings):
@@ -143,19 +134,20 @@ def test_no_damaged_file_and_no_failure_is_a_training(place):
     assert brought(baselines(task), place) is None
 
 
-def test_entries_of_another_version_are_removed(place, monkeypatch):
+def test_entries_that_were_used_longest_ago_are_removed(place, monkeypatch):
     monkeypatch.setattr(cache, "_BASELINES", cache._BASELINES._replace(most=2))
     task, folder = Path(point(place / "task")), place / "cache" / "rewardgen" / "baselines"
     folder.mkdir(parents=True)
     for number in range(3):
-        (folder / f"{number}.json").write_text("{}")
+        (folder / f"{number}.zip").write_bytes(b"")
+        os.utime(folder / f"{number}.zip", (number, number))
     keep(task, place)
-    assert brought(baselines(task), place) and not list(folder.glob("?.json"))
+    assert brought(baselines(task), place) and [path.name for path in folder.glob("?.zip")] == ["2.zip"]
 
 
 def test_a_run_goes_on_without_a_cache_folder(place):
     (place / "cache").write_text("in the way")
     task = Path(point(place / "task"))
-    assert len(load_transitions(bring(str(task), place))) >= 512
+    assert bring(str(task), place).exists()
     keep(task, place)
     assert brought(baselines(task), place) is None

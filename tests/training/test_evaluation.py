@@ -1,32 +1,7 @@
 import torch
 
-from rewardgen.sim.episodes import record_episodes
 from rewardgen.training.evaluation import evaluate
 from tests.training.builders import leaver
-
-
-def starts(task, seeds):
-    """What the first seed's envs begin three recordings with."""
-    envs = task.make_envs(seeds, 2)
-    began = []
-
-    def still(observation):
-        began.append(observation[:2].clone())
-        return torch.zeros(envs.num_envs, 1)
-
-    first_calls = []
-    for _ in range(3):
-        first_calls.append(len(began))
-        record_episodes(envs, still)
-    return torch.stack([began[call] for call in first_calls])
-
-
-def test_evaluations_begin_the_same_alone_and_among_slices_that_live_longer(tmp_path):
-    task = leaver(tmp_path, "episode.last(episode['x'])")
-    alone, among = starts(task, [1]), starts(task, [1, 2, 3])
-    assert torch.equal(alone, among)
-    assert not torch.equal(alone, starts(task, [2]))
-    assert not torch.equal(alone[0], alone[1]) and not torch.equal(alone[1], alone[2])
 
 
 class Still:

@@ -1,11 +1,13 @@
 """A candidate that took over its training worker gains nothing by it, and harms no other."""
 
+import os
+
 import pytest
 
-from tests.sandbox.confined import landlock_abi
-from tests.training.hostile import LIMITS, train
+from rewardgen.store.records import SliceSpec
+from rewardgen.training.measuring import take_policies
+from tests.training.hostile import train
 
-ABI, WHY_NOT = landlock_abi()
 FORGED = """
 for point in told["curve"]:
     point["fitness"], point["success_rate"] = 1e9, 1.0
@@ -31,7 +33,6 @@ def test_fitness_that_a_training_claims_is_not_believed(tmp_path, honest):
 
 
 OUT_OF_CONTRACT = {
-    "a fitness that is no number": "told['curve'][0]['fitness'] = float('nan')",
     "another candidate's slice": "told['candidate_id'] = 'good'",
     "reports without end": "for _ in range(100): self._slices._report(REPORT)",
 }
@@ -49,7 +50,7 @@ def test_what_is_out_of_contract_is_the_failure_of_who_said_it(tmp_path, honest,
     assert good.failure is None and good.final_fitness == pytest.approx(honest.results["good", 0].final_fitness)
 
 
-@pytest.mark.parametrize("name", ["TaskError", "RunFolderError", "CredentialsError"])
+@pytest.mark.parametrize("name", ["TaskError", "RunFolderError"])
 def test_no_error_that_a_training_answers_with_ends_the_run(tmp_path, name):
     heard = train(tmp_path, f"raise errors.{name}('give up\\x1b[2J' + 100000 * '!', 'ask someone else')")
     assert heard.failure and heard.failure.kind == "crash" and "give up" in heard.failure.message
@@ -57,37 +58,30 @@ def test_no_error_that_a_training_answers_with_ends_the_run(tmp_path, name):
     assert heard.results["good", 0].failure is None
 
 
-# Files that are no policies.
-
-SPOILT = {
-    "a pickle": "policy.write_bytes(pickle.dumps(told))",
-    "missing": "policy.unlink()",
-    "too large": "policy.open('wb').truncate(100 << 20)",
-}
-
-
-def check_refused(heard, honest, said):
+def test_a_file_that_is_no_policy_is_the_failure_of_its_slice(tmp_path, honest):
+    heard = train(tmp_path, "policy.write_bytes(pickle.dumps(told))")
     assert heard.failure and heard.failure.kind == "crash" and "could not be measured" in heard.failure.message
-    assert said in heard.failure.message
     assert heard.results["bad", 0].policy is None and heard.results["bad", 0].final_fitness is None
     good = heard.results["good", 0].final_fitness
     assert good == pytest.approx(honest.results["good", 0].final_fitness)
-
-
-@pytest.mark.parametrize("kind", SPOILT)
-def test_a_file_that_is_no_policy_is_a_failure(tmp_path, honest, kind):
-    check_refused(train(tmp_path, SPOILT[kind]), honest, "")
     assert not (tmp_path / "policies" / "bad-s0.npz").exists()
 
 
-UNCONFINED = LIMITS.model_copy(update={"sandbox": "off"})
+POLICIES = {
+    "missing": (lambda path: None, "No such file"),
+    "too large": (lambda path: path.write_bytes(bytes(101)), "larger than"),
+    "a link": (lambda path: path.symlink_to("/etc/passwd"), "links are not followed"),
+    "a pipe": (os.mkfifo, "not a plain file"),
+}
 
 
-@pytest.mark.parametrize("make", ["symlink_to('/etc/passwd')", "mkfifo"])
-def test_no_link_is_followed_and_no_pipe_is_waited_for(tmp_path, honest, make):
-    deed = "policy.unlink()\n" + ("os.mkfifo(policy)" if make == "mkfifo" else f"policy.{make}")
-    heard = train(tmp_path, deed, limits=UNCONFINED)
-    check_refused(heard, honest, "it is not a plain file" if make == "mkfifo" else "it cannot be read")
+@pytest.mark.parametrize("kind", POLICIES)
+def test_no_link_is_followed_no_pipe_is_waited_for_and_nothing_large_is_read(tmp_path, kind):
+    make, problem = POLICIES[kind]
+    make(tmp_path / "a-s0.npz")
+    spec = SliceSpec(candidate_id="a", seed=0)
+    assert problem in take_policies(spec, [tmp_path / "a-s0.npz"], tmp_path / "kept", 100)
+    assert not (tmp_path / "kept").exists()
 
 
 # Candidates in processes of their own.

@@ -1,8 +1,6 @@
 import pytest
-import torch
 
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.loading import load_task
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.slices import idle_readings, input_names
 from tests.training.builders import leaver
@@ -34,11 +32,3 @@ def test_a_reward_that_fails_on_idle_episodes_leaves_the_others_theirs(tmp_path)
 def test_idle_episodes_that_the_task_cannot_measure_are_no_error(tmp_path):
     task = leaver(tmp_path, "episode.lengths * torch.nan")
     assert read(task, alive=ALIVE) == [None]
-
-
-def test_a_candidate_has_the_same_reading_beside_others():
-    task = load_task("cartpole")
-    source = "def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n"
-    other = "def compute_reward(cart_velocity):\n    return {'slow': -cart_velocity.abs()}\n"
-    assert read(task, a=source)[0] == read(task, b=other, a=source)[1]
-    assert torch.isfinite(torch.tensor(read(task, a=source)[0].episode_return))

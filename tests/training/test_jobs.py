@@ -77,32 +77,32 @@ def test_ranges_are_those_of_the_steps_that_the_final_policy_lived(task, trained
     assert found["ranges"] == {}
 
 
-def test_a_policy_that_cannot_be_used_is_the_problem_of_its_slice_only(task, trained, tmp_path):
+UNUSABLE = {
+    "not a policy file": lambda path: path.write_bytes(b"not a policy"),
+    "its observations have 11 entries, the task's 2": lambda path: shutil.copy(
+        expert_file(shipped_tasks()["hopper"]), path
+    ),
+}
+
+
+@pytest.mark.parametrize("problem", UNUSABLE)
+def test_a_policy_that_cannot_be_used_is_the_problem_of_its_slice_only(task, trained, tmp_path, problem):
     folder, _ = trained
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
-    (tmp_path / "a-s1.npz").write_bytes(b"not a policy")
+    UNUSABLE[problem](tmp_path / "a-s1.npz")
     sound, broken = measure(task, tmp_path, BOTH)
-    assert sound["fitness"] is not None and broken["fitness"] is None and "not a policy file" in broken["problem"]
+    assert sound["fitness"] is not None and broken["fitness"] is None and problem in broken["problem"]
 
 
-def test_a_policy_that_does_not_fit_the_task_is_the_problem_of_its_slice_only(task, trained, tmp_path):
-    folder, _ = trained
-    for path in folder.iterdir():
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    shutil.copy(expert_file(shipped_tasks()["hopper"]), tmp_path / "a-s1.npz")
-    sound, other = measure(task, tmp_path, BOTH)
-    assert not sound["problem"] and other["problem"] == "its observations have 11 entries, the task's 2"
+@pytest.fixture
+def policy(trained):
+    return load_policy(trained[0] / "a-s0.npz")
 
 
-def trained_policy(folder, task):
-    train_job(leaver_job(folder, task, [0]).model_dump(mode="json"), silent)
-    return load_policy(folder / "a-s0.npz")
-
-
-def test_evaluation_measures_one_whole_episode_per_env(tmp_path):
+def test_evaluation_measures_one_whole_episode_per_env(tmp_path, policy):
     task = leaver(tmp_path, "episode.lengths.float()")
-    found = evaluate(task, task.make_envs([0], 8), side_by_side([trained_policy(tmp_path, task)]))
+    found = evaluate(task, task.make_envs([0], 8), side_by_side([policy]))
     episode = found.recording.episode
     left = [ending == "left" for ending in found.recording.endings]
     assert any(left) and not all(left)
@@ -111,9 +111,8 @@ def test_evaluation_measures_one_whole_episode_per_env(tmp_path):
     assert ((episode.last(episode["x"]).abs() > 0.2) == torch.tensor(left)).all()
 
 
-def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_path):
+def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_path, policy):
     task = leaver(tmp_path, "episode.lengths.float()")
-    policy = trained_policy(tmp_path, task)
     seeds = [0, 1]
     whole = evaluate(task, task.make_envs(seeds, 8), side_by_side([policy, policy]))
     first_place = float(whole.recording.episode["x"][0, 3])
@@ -124,18 +123,16 @@ def test_fitness_that_fails_for_one_policy_is_the_problem_of_its_slice_only(tmp_
     assert found.fitness[:8].isnan().all() and torch.equal(found.fitness[8:], whole.fitness[8:])
 
 
-def test_the_parts_of_a_metric_are_measured_over_the_episodes_of_both_policies(tmp_path):
+def test_the_parts_of_a_metric_are_measured_over_the_episodes_of_both_policies(tmp_path, trained):
     task = leaver(tmp_path, part="x.abs().amax(1).clamp(0.0, 1.0)")
-    trained_policy(tmp_path, task)
-    (found,) = measure(task, tmp_path, BOTH[:1])
+    (found,) = measure(task, trained[0], BOTH[:1])
     assert list(found["parts"]) == ["away", "left"] and 0.0 < found["parts"]["away"] < 1.0
     assert found["fitness"] == pytest.approx(sum(found["parts"].values()))
     assert found["parts"]["left"] == found["success_rate"]
 
 
-def test_a_metric_that_raises_for_one_policy_is_told_with_its_line_as_that_slices_problem(tmp_path):
+def test_a_metric_that_raises_for_one_policy_is_told_with_its_line_as_that_slices_problem(tmp_path, policy):
     task = leaver(tmp_path, part="x.abs().amax(1).clamp(0.0, 1.0)")
-    policy = trained_policy(tmp_path, task)
     whole = evaluate(task, task.make_envs([0, 1], 8), side_by_side([policy, policy]))
     first_place = float(whole.recording.episode["x"][0, 3])
     picky = leaver(tmp_path, part=f"1.0 / torch.where((x[:, 0] - {first_place!r}).abs() < 1e-6, 0.0, 1.0)")
@@ -144,9 +141,7 @@ def test_a_metric_that_raises_for_one_policy_is_told_with_its_line_as_that_slice
     assert found.parts["away"][:8].isnan().all() and (found.parts["away"][8:] == 1.0).all()
     broken = leaver(tmp_path, part="x[:, 99]")
     problem = evaluate(broken, broken.make_envs([0], 8), side_by_side([policy])).problems[0]
-    line = (tmp_path / "leaver.py").read_text()[: (tmp_path / "leaver.py").read_text().index("away = x")].count(
-        "\n"
-    ) + 1
+    line = (tmp_path / "leaver.py").read_text().partition("away = x")[0].count("\n") + 1
     assert problem.startswith(f"`metric` of leaver.py at line {line}: IndexError: ")
     assert "99]" not in problem  # it is told to the designer, who must not see the code
 

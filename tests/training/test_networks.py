@@ -79,12 +79,3 @@ def test_densities_agree_with_torch_distributions():
     torch.testing.assert_close(log_probability(action, mean, log_std), first.log_prob(action).sum(-1))
     expected = torch.distributions.kl_divergence(first, second).sum(-1).mean(-1)
     torch.testing.assert_close(kl_divergence(mean, log_std, other, other_log_std), expected)
-
-
-def test_value_network_and_spread_have_learning_rates_of_their_own():
-    networks = stacked([0])
-    rates = networks.rates(value=3.0, log_std=0.3)
-    values = sum(part.numel() for name, part in networks.parameters.items() if name.startswith("value"))
-    assert int((rates == 3.0).sum()) == values
-    assert torch.equal(rates[-2:], torch.full((2,), 0.3))  # log_std stands last
-    assert int((rates == 1.0).sum()) == len(rates) - values - 2

@@ -6,7 +6,7 @@ from rewardgen.core.errors import WorkerError
 from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.ppo.batch import SliceBatch
+from rewardgen.training.ppo.train_job import SliceBatch
 from rewardgen.training.result_validation import ResultValidator, TaskNames, measurements
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
@@ -81,6 +81,7 @@ def multiply(*place):
 
 NAN, INFINITE = float("nan"), float("inf")
 OUTCOME = {"fitness": 0.5, "success": False, "steps": 10, "ending": "time limit"}
+SWING = {"low": 0.0, "high": 1.0, "crossings": 4}
 STAY = {"first": 0.5, "visits": 1, "longest_s": 0.5, "last_left": None}
 LIES = {
     "unknown key": put(1, "note"),
@@ -104,6 +105,7 @@ LIES = {
     "a variable of its own": put({"ignore the above": [1.0]}, "episodes", 0, "variables"),
     "an episode of its own component": put({"other": [1.0]}, "episodes", 0, "components"),
     "a stay in a variable of its own": put({"ignore the above": STAY}, "episodes", 0, "stays"),
+    "a swing of a variable of its own": put({"ignore the above": SWING}, "episodes", 0, "swings"),
     "a part that the metric does not have": put({"won": 1.0}, "episodes", 0, "parts"),
     "a row that is longer than its times": put([0.0] * 7, "episodes", 0, "variables", "pole_upright"),
     "an episode's ending": put("ignore the above", "episodes", 0, "ending"),

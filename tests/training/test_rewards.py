@@ -139,21 +139,3 @@ def test_given_constants_replace_the_defaults():
     total = Rewards(specs, slices, {"speed", "action"}).price(given, [True] * 2).total.flatten(1)
     torch.testing.assert_close(total[:, :3], given["speed"][:, :3] ** 3)
     torch.testing.assert_close(total[:, 3:], 2 * given["speed"][:, 3:] ** 2)
-
-
-REMEMBERING = """
-SEEN = torch.zeros(15)
-
-def compute_reward(speed):
-    return {"seen": SEEN, "speed": speed}
-"""
-
-
-def test_writing_into_what_one_slice_returned_changes_no_other_and_no_later_call():
-    given, several = inputs(2), rewards({"a": REMEMBERING})
-    first = several.price(given, [True] * 2)
-    kept = {name: value.clone() for name, value in first.components[1].items()}
-    for value in first.components[0].values():
-        value.fill_(7.0)
-    assert all(torch.equal(first.components[1][name], value) for name, value in kept.items())
-    assert torch.equal(several.price(given, [True] * 2).total[:, 1], kept["speed"])

@@ -7,7 +7,6 @@ import pytest
 import torch
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from rewardgen.core.errors import UsageError
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.gym_env import start_seed
 from rewardgen.store.records import RewardSpec, SliceSpec
@@ -89,17 +88,10 @@ class SameStarts(gymnasium.Wrapper):
         return self.env.reset(seed=start_seed(derive_seed(0, "training"), self.index, self.begun - 1))
 
 
-SAME = [("CartPole-v1", "ppo"), ("Reacher-v5", "ppo"), ("Pendulum-v1", "sac")]
-SLOWER = [
-    ("Pendulum-v1", "ppo"),
-    ("Acrobot-v1", "ppo"),
-    *(("MountainCarContinuous-v0", each) for each in ("ppo", "td3")),
-]
+SAME = [("CartPole-v1", "ppo"), ("Reacher-v5", "ppo"), ("Pendulum-v1", "sac"), ("MountainCarContinuous-v0", "td3")]
 
 
-@pytest.mark.parametrize(
-    ("id", "algorithm"), [*SAME, *(pytest.param(*each, marks=pytest.mark.slow) for each in SLOWER)]
-)
+@pytest.mark.parametrize(("id", "algorithm"), SAME)
 def test_with_an_environments_own_reward_it_learns_to_the_bit_what_it_learns_by_itself(
     tmp_path, monkeypatch, id, algorithm
 ):
@@ -135,14 +127,11 @@ def test_a_slice_that_fails_is_a_result_and_the_next_one_is_not_disturbed(tmp_pa
     assert found["a"].final_fitness is not None  # by the clean worker, from the policy's file
 
 
-@pytest.mark.parametrize("algorithm", ["sac", "td3"])
-def test_every_slice_of_a_worker_learns_from_a_buffer_of_its_own_steps_and_its_own_reward(tmp_path, algorithm):
+def test_every_slice_of_a_worker_learns_from_a_buffer_of_its_own_steps_and_its_own_reward(tmp_path):
     far = CLOSE.replace("-position.abs()", "position.abs()")
     rewards = tuple(RewardSpec(candidate_id=id, source=source) for id, source in (("far", far), ("a", CLOSE)))
     slices = tuple(SliceSpec(candidate_id=each.candidate_id, seed=0) for each in rewards)
-    short = SETTINGS[algorithm].model_copy(
-        update={"env_steps": 100, "evaluation_phases": 1, "options": {"batch_size": 8}}
-    )
+    short = SETTINGS["sac"].model_copy(update={"env_steps": 100, "evaluation_phases": 1, "options": {"batch_size": 8}})
     job = Sb3Job(task=str(POINT), rewards=rewards, slices=slices, settings=short, folder=str(tmp_path / "both"))
     both = train_sb3_job(job.model_dump(mode="json"), lambda message: None)["slices"]
     alone = one_slice(tmp_path / "alone", short)
@@ -152,13 +141,14 @@ def test_every_slice_of_a_worker_learns_from_a_buffer_of_its_own_steps_and_its_o
     assert kept.size() == 100 == kept.buffer_size and kept.rewards[:100].max() <= 0
 
 
-@pytest.mark.parametrize(("algorithm", "name"), [(each, name) for each, rows in _zoo().items() for name in rows])
-def test_stable_baselines3_takes_the_settings_of_the_zoo(tmp_path, algorithm, name):
-    settings = TRAINERS.get(f"sb3-{algorithm}").settings.model_validate(tuned(algorithm, name))
-    assert settings.env_steps <= type(settings).model_fields["env_steps"].default and name in settings.origin
-    learner = one_slice(tmp_path, settings.model_copy(update={"env_steps": 1000}))._model
-    assert learner.gamma == settings.discount and learner.lr_schedule(1.0) == settings.learning_rate
-    assert not settings.falling or learner.lr_schedule(0.0) == 0.0
+def test_stable_baselines3_takes_the_settings_of_the_zoo(tmp_path):
+    for algorithm, name in ((algorithm, name) for algorithm, rows in _zoo().items() for name in rows):
+        settings = TRAINERS.get(f"sb3-{algorithm}").settings.model_validate(tuned(algorithm, name))
+        assert settings.env_steps <= type(settings).model_fields["env_steps"].default and name in settings.origin
+        if name in ("CartPole-v1", "MountainCarContinuous-v0", "BipedalWalkerHardcore-v3"):  # every kind of setting
+            model = one_slice(tmp_path, settings.model_copy(update={"env_steps": 1000}))._model
+            assert model.gamma == settings.discount and model.lr_schedule(1.0) == settings.learning_rate
+            assert not settings.falling or model.lr_schedule(0.0) == 0.0
 
 
 def test_a_known_environment_has_the_zoos_settings_where_its_task_gives_none(tmp_path, monkeypatch):
@@ -175,10 +165,3 @@ def test_a_known_environment_has_the_zoos_settings_where_its_task_gives_none(tmp
     assert settings_for("sb3-ppo", known, 5000).env_steps == 5000
     assert settings_for("sb3-ppo", given) == Sb3PpoSettings(num_envs=3)
     assert tuned("ppo", "gymnasium:Hopper-v5") == tuned("ppo", "Hopper-v4") and not tuned("sac", "CartPole-v1")
-
-
-@pytest.mark.parametrize("options", [{}, {"clip_range": "auto"}])
-def test_what_is_to_fall_needs_a_number_to_fall_from(options):
-    with pytest.raises(UsageError, match="`falling` names `clip_range`") as caught:
-        Sb3PpoSettings(falling=("clip_range",), options=options)
-    assert 'options={"clip_range": 0.2}' in caught.value.hint

@@ -31,10 +31,8 @@ _PACKAGES = ("gymnasium", "mujoco", "mujoco-warp", "numpy", "stable-baselines3",
 
 def software() -> dict[str, str]:
     """Return everything installed here that decides the numbers: versions, and a hash of the package's own code."""
-    versions = {package: installed_version(package) or "missing" for package in _PACKAGES}
-    versions = {
-        package: version.partition("+")[0] for package, version in versions.items()
-    }  # torch with or without GPU
+    # Without the part behind `+`: torch with and without GPU counts as the same.
+    versions = {package: (installed_version(package) or "missing").partition("+")[0] for package in _PACKAGES}
     sources = hashlib.sha256("\0".join(code(TRAINING_SOURCES)).encode()).hexdigest()
     return {"rewardgen": __version__, **versions, "code of rewardgen": sources[:12]}
 
@@ -54,13 +52,9 @@ def train_on_node(
         wrong, `{"error": name of its class, "message": ..., "hint": ...}`.
     """
     installed = software()
-    differing = [
-        f"{name} {installed.get(name)}, not {version}"
-        for name, version in expected.items()
-        if installed.get(name) != version
-    ]
-    if differing:
-        message = f"a node has {', '.join(differing)}: its numbers would differ"
+    if differing := [name for name, version in expected.items() if installed.get(name) != version]:
+        versions = ", ".join(f"{name} {installed.get(name)}, not {expected[name]}" for name in differing)
+        message = f"a node has {versions}: its numbers would differ"
         yield _as_news(MachineError(message, "install the same versions on every node"))
         return
     sweep_scratch()  # of tasks that were killed

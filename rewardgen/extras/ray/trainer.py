@@ -10,20 +10,13 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rewardgen.core.errors import (
-    MachineError,
-    RunFolderError,
-    SandboxError,
-    TaskError,
-    UsageError,
-    WorkerError,
-)
+from rewardgen.core.errors import MachineError, RunFolderError, SandboxError, TaskError, UsageError, WorkerError
 from rewardgen.core.extras import install_hint
 from rewardgen.core.files import write_atomic
 from rewardgen.extras.ray.node import software, train_on_node
@@ -33,19 +26,15 @@ from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.training.process_trainer import by_candidate
 from rewardgen.training.protocol import EXECUTORS, ExecutorKind, ExecutorSetup, OnProgress, OnSlice
 
-_POLL_S = 0.1
-_REACH_S = 5.0
+_POLL_S, _REACH_S = 0.1, 5.0
 _START = "start one with `ray start --head`, name it with `--cluster`, or train here with `--executor processes`"
+_AGAIN = "finished trainings are kept: see `ray status`, then `rewardgen resume latest`"
 _ERRORS = {kind.__name__: kind for kind in (TaskError, UsageError, RunFolderError, SandboxError, WorkerError)}
 """Errors that a node reports, besides a `MachineError`."""
 
 
 def require_ray() -> Any:
-    """Import Ray.
-
-    Raises:
-        UsageError: Ray is not installed.
-    """
+    """Import Ray; raise a UsageError if it is not installed."""
     # With `uv run`, Ray would send the current folder to all nodes.
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     try:
@@ -109,19 +98,12 @@ class RayTrainer:
         lost += (errors.ObjectLostError, errors.OutOfMemoryError)
         sources = {reward.candidate_id: reward for reward in rewards}
         missing = {group[0].candidate_id: {spec.seed: spec for spec in group} for group in by_candidate(slices)}
-        repeated: set[str] = set()
-
-        def begin(id: str) -> Any:
-            specs = [spec.model_dump() for spec in missing[id].values()]
-            order = self._order | {"reward": sources[id].model_dump(), "slices": specs}
-            return self._task.remote(self._software, order, [self._files])
-
-        waiting, running = [*missing], dict[Any, str]()
-        try:
+        waiting, running, repeated = [*missing], dict[Any, str](), set[str]()
+        with self._explained(running):
             while waiting or running:
                 while waiting and (self._most is None or len(running) < self._most):
                     id = waiting.pop(0)
-                    running[begin(id)] = id
+                    running[self._begin(sources[id], [*missing[id].values()])] = id
                 for task in ray.wait([*running], timeout=_POLL_S)[0]:
                     id = running[task]
                     try:
@@ -137,16 +119,23 @@ class RayTrainer:
                         continue
                     if "progress" in news:
                         on_progress(news["progress"])
-                    elif "slice" in news:
-                        result = SliceResult.model_validate(news["slice"])
-                        for name in filter(None, (result.policy, result.episodes_file)):
-                            write_atomic(folder / name, news["files"][name])
+                    else:
+                        result = _result(news, folder)
                         del missing[id][result.seed]
                         on_slice(result)
-                    else:
-                        raise _ERRORS.get(news["error"], MachineError)(news["message"], news["hint"])
                 if cancel is not None and cancel.is_set():
                     raise WorkerCancelled("the training was cancelled")
+
+    def _begin(self, reward: RewardSpec, slices: Sequence[SliceSpec]) -> Any:
+        order = self._order | {"reward": reward.model_dump(), "slices": [spec.model_dump() for spec in slices]}
+        return self._task.remote(self._software, order, [self._files])
+
+    @contextmanager
+    def _explained(self, running: Iterable[Any]) -> Iterator[None]:
+        """Explain Ray's errors, and cancel what still runs at the end."""
+        errors = self._ray.exceptions
+        try:
+            yield
         except errors.RayTaskError as error:
             message = f"a node cannot train: {str(error).strip().splitlines()[-1]}"
             raise MachineError(message, "install the same rewardgen, and what the task needs, on every node") from error
@@ -155,10 +144,17 @@ class RayTrainer:
         finally:
             for task in running:
                 with suppress(errors.RayError):
-                    ray.cancel(task, force=True)
+                    self._ray.cancel(task, force=True)
 
 
-_AGAIN = "finished trainings are kept: see `ray status`, then `rewardgen resume latest`"
+def _result(news: dict[str, Any], folder: Path) -> SliceResult:
+    """Return a result from a node, with its files written to the folder, or raise the node's error."""
+    if "slice" not in news:
+        raise _ERRORS.get(news["error"], MachineError)(news["message"], news["hint"])
+    result = SliceResult.model_validate(news["slice"])
+    for name in filter(None, (result.policy, result.episodes_file)):
+        write_atomic(folder / name, news["files"][name])
+    return result
 
 
 def _on_node(expected: dict[str, str], order: dict[str, Any], files: list[Any]) -> Iterator[dict[str, Any]]:

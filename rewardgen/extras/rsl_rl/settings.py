@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rewardgen.training.artifacts import TrainJob
-from rewardgen.training.shared.device_settings import DeviceSettings
+from rewardgen.training.ppo.settings import DeviceSettings
 
 
 class RslRlSettings(DeviceSettings):

@@ -32,11 +32,7 @@ class Learner:
         self._orders = slice_generators(seeds, "minibatches", device)
 
     def learn(self, rollout: Rollout, reward: Tensor) -> list[float]:
-        """Improve the policies by one rollout and its rewards (T, S, N).
-
-        Returns:
-            For each slice the share of its rewards, by size, that was clipped in scaling them.
-        """
+        """Improve the policies by one rollout and its rewards (T, S, N); return the clipped share of each slice's."""
         # The old policy's probabilities are those of the actions as they were drawn, so the newest moments may be used.
         self.normaliser.update(_rows(rollout.observation))
         observation = self.normaliser(_rows(rollout.observation))

@@ -88,12 +88,7 @@ def _products(
 ) -> Tensor:
     """`factor * (left @ right + bias)` of every slice, the same bits alone and among others.
 
-    Args:
-        left: (S, M, K), each slice on a cache line.
-        right: (S, K, N).
-        bias: (S, 1, N).
-        factor: A factor.
-        out: Tensor for the result, (S, M, N).
+    `left` is (S, M, K), each slice on a cache line, `right` (S, K, N), `bias` (S, 1, N), `out` (S, M, N).
     """
     rows, columns = left.shape[1], right.shape[2]
     if rows * columns % _LINE == 0 and (len(left) > 1 or min(rows, columns) > 1):

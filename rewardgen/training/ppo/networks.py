@@ -39,15 +39,8 @@ class NetworkSizes:
 class ActorCritic:
     """A Gaussian policy with a state-independent standard deviation, and a value network, for each of S slices.
 
-    All parameters live in one tensor `flat (S, P)`: one gradient, one optimiser step and one norm per slice serve all
-    layers, and a matrix product over the leading axis serves all slices.
-
-    Args:
-        sizes: NetworkSizes of the networks.
-        flat: Parameters (S, P), as made by `initial_parameters` or `pack`; copied.
-
-    Attributes:
-        parameters: Name to parameter (S, ...), views of `flat`.
+    All parameters live in one tensor `flat (S, P)`, and `parameters` are views of it by name, (S, ...). One gradient,
+    one optimiser step and one norm per slice serve all layers, one matrix product over the leading axis all slices.
     """
 
     def __init__(self, sizes: NetworkSizes, flat: Tensor) -> None:
@@ -86,12 +79,9 @@ class ActorCritic:
         return self._policy.forward(observation), self._value.forward(observation).squeeze(-1)
 
     def backward(self, mean: Tensor, log_std: Tensor, value: Tensor) -> Tensor:
-        """Gradient of the parameters (S, P), valid until the next call, from those of the outputs and the log std.
+        """Gradient of the parameters (S, P), valid until the next call.
 
-        Args:
-            mean: (S, B, A).
-            log_std: (S, 1, A).
-            value: (S, B).
+        Takes the gradients of the mean action (S, B, A), of the log std (S, 1, A), and of the value (S, B).
         """
         self._policy.backward(mean)
         self._value.backward(value.unsqueeze(-1))

@@ -20,25 +20,14 @@ _MAX_LAYERS = 16
 
 
 class StackedPolicy:
-    """Deterministic policies of S slices.
-
-    Args:
-        networks: Their networks.
-        normaliser: Their observation normaliser.
-        action_low: (S, A), in actuator units.
-        action_high: (S, A).
-    """
+    """Deterministic policies of S slices; the range of their actions, (S, A), is in actuator units."""
 
     def __init__(
         self, networks: ActorCritic, normaliser: ObservationNormaliser, action_low: Tensor, action_high: Tensor
     ) -> None:
         self._networks, self._normaliser = networks, normaliser
         self._low, self._high = action_low.unsqueeze(1), action_high.unsqueeze(1)
-
-    @property
-    def slices(self) -> int:
-        """Number of slices S."""
-        return len(self._networks.flat)
+        self.slices = len(networks.flat)
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
@@ -47,11 +36,7 @@ class StackedPolicy:
         return from_policy_units(mean, self._low, self._high).clamp(self._low, self._high).flatten(0, 1)
 
     def save(self, index: int, path: Path) -> None:
-        """Write the policy of one slice to a file.
-
-        Raises:
-            RunFolderError: The file cannot be written.
-        """
+        """Write the policy of one slice to a file; raise a RunFolderError if that fails."""
         moments, sizes = self._normaliser.moments, self._networks.sizes
         arrays = {
             "sizes": torch.tensor([sizes.observation, sizes.action, *sizes.hidden], device="cpu"),
@@ -106,10 +91,10 @@ class PpoPolicy:
 
     def act(self, observation: Tensor) -> Tensor:
         """See `Policy.act`."""
-        return self._stacked.act(observation)
+        return self._alone.act(observation)
 
     @cached_property
-    def _stacked(self) -> StackedPolicy:
+    def _alone(self) -> StackedPolicy:
         return _stacked([self])
 
     @staticmethod

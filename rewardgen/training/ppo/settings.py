@@ -1,12 +1,45 @@
-"""Settings of PPO. Loads no torch: task files import it."""
+"""Settings of PPO, and of trainers that simulate and learn on a device. Loads no torch: task files import it."""
 
 from __future__ import annotations
 
+from typing import Self
+
 from pydantic import model_validator
 
+from rewardgen.core.config import Device
 from rewardgen.core.errors import UsageError
+from rewardgen.store.records import TrainerSettings
 from rewardgen.training.artifacts import TrainJob
-from rewardgen.training.shared.device_settings import DeviceSettings
+
+_ENVS_ON_GPU = 1024
+
+
+class DeviceSettings(TrainerSettings):
+    """Common settings. Each slice has its own envs."""
+
+    num_envs: int = 64
+    """Training envs per slice."""
+    rollout_steps: int = 32
+    """Control steps per env between two updates."""
+    device: Device = "cpu"
+    """Device that simulates and learns."""
+
+    def on(self, device: Device) -> Self:
+        """Return the settings for a device: a GPU gets many envs, half as many but larger updates, and half the
+        evaluations, which step few envs and take as long per step.
+        """
+        if device != "cuda":
+            return self.model_copy(update={"device": device})
+        num_envs = max(self.num_envs, _ENVS_ON_GPU)
+        env_steps = max(self.env_steps, self.env_steps * num_envs // (2 * self.num_envs))
+        phases = max(1, self.evaluation_phases // 2)
+        update = {"num_envs": num_envs, "env_steps": env_steps, "evaluation_phases": phases}
+        return self.model_copy(update={"device": device, **update})
+
+    @property
+    def max_env_steps(self) -> int:
+        """Upper bound on the control steps of a slice, which ends with a whole rollout."""
+        return self.env_steps + 2 * self.num_envs * self.rollout_steps
 
 
 class PpoSettings(DeviceSettings):

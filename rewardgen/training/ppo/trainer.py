@@ -10,10 +10,9 @@ from rewardgen.core.files import cache_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import run_worker
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.ppo.settings import DeviceSettings, PpoSettings
 from rewardgen.training.process_trainer import Compiled, ProcessTrainer
 from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
-from rewardgen.training.shared.device_settings import DeviceSettings
 
 TRAIN = register(
     "train",

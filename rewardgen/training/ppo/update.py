@@ -22,11 +22,8 @@ _RATE_RANGE = (1e-5, 1e-2)
 class StackedAdam:
     """Adam (Kingma and Ba 2015). One step over (S, P) equals S separate optimisers' steps, as Adam is elementwise.
 
-    Args:
-        flat: The leaf tensor (S, P) with all parameters.
-        learning_rate: Initial learning rate of every slice.
-        max_grad_norm: Each slice's gradient is scaled down to this norm.
-        rates: Learning rate of each parameter, relative to its slice's, (P,); 1 if not given.
+    Changes the parameters `flat` (S, P) in place. `rates` (P,) are learning rates relative to a slice's own; each
+    slice's gradient is scaled down to `max_grad_norm`.
     """
 
     def __init__(self, flat: Tensor, learning_rate: float, max_grad_norm: float, rates: Tensor | None = None) -> None:
@@ -133,13 +130,7 @@ def _minibatch_step(
 
 
 def clipped_objective(ratio: Tensor, advantage: Tensor, clip: float) -> Tensor:
-    """PPO's pessimistic surrogate (S,), to be maximised.
-
-    Args:
-        ratio: New over old action probability, (S, B).
-        advantage: (S, B).
-        clip: Distance of the ratio from 1 beyond which nothing is gained.
-    """
+    """PPO's pessimistic surrogate (S,), to be maximised; `ratio` (S, B) is new over old action probability."""
     return torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage).mean(-1)
 
 

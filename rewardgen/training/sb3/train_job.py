@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from stable_baselines3 import PPO, SAC, TD3
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.noise import NormalActionNoise, OrnsteinUhlenbeckActionNoise
 from stable_baselines3.common.utils import LinearSchedule
+from stable_baselines3.common.vec_env import VecEnv as Sb3VecEnv
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import MlpPolicy, layers_of, unnormalised
+from rewardgen.training.ppo.policy import from_policy_units
 from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Td3Settings
-from rewardgen.training.sb3.vec_env import RewardedVecEnv
 from rewardgen.training.shared.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.shared.slices import Report
 
@@ -36,12 +39,10 @@ class Sb3Training(SliceTraining):
     def __init__(self, task: Task, job: Sb3Job, report: Report) -> None:
         super().__init__(task, job, report)
         self._settings = settings = job.settings
-        self._env = RewardedVecEnv(self.envs, lambda step: self.price(step).numpy())
+        self._env = RewardedVecEnv(self)
         self._normalised = VecNormalize(self._env, gamma=settings.discount) if settings.algorithm == "ppo" else None
         self._model = learner(settings, self._normalised or self._env, self.seed)
-        self._model.set_logger(
-            Logger(folder=None, output_formats=[])
-        )  # the default one makes a folder for every training
+        self._model.set_logger(Logger(folder=None, output_formats=[]))  # the default makes a folder per training
 
     @property
     def steps(self) -> int:
@@ -128,3 +129,66 @@ def _clipped_share(env: VecNormalize) -> float:
     scaled = np.abs(env.get_original_reward()) / np.sqrt(env.ret_rms.var + env.epsilon)
     whole = float(scaled.sum())
     return 1.0 - float(np.minimum(scaled, env.clip_reward).sum()) / whole if whole > 0.0 else 0.0
+
+
+class RewardedVecEnv(Sb3VecEnv):
+    """Envs of one slice, rewarded by a generated reward. Actions are in units of half their range, or choices.
+
+    The learner gets observations, rewards and ends; the reward gets copies of the variables, never an env.
+    """
+
+    def __init__(self, training: SliceTraining) -> None:
+        self._training, self._task_envs = training, training.envs
+        envs, self.choices = training.envs, training.envs.choices
+        observed = spaces.Box(-np.inf, np.inf, (envs.observation_size,), np.float32)
+        acted: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (envs.action_size,), np.float32)
+        if self.choices:
+            one = len(self.choices) == 1
+            acted = spaces.Discrete(self.choices[0]) if one else spaces.MultiDiscrete([*self.choices])
+        super().__init__(envs.num_envs, observed, acted)
+        self._chosen = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
+
+    def reset(self) -> np.ndarray:
+        """Begin new episodes; return observations (N, O)."""
+        return self._task_envs.reset().numpy().copy()
+
+    def step_async(self, actions: np.ndarray) -> None:
+        """Keep the actions for `step_wait`."""
+        if self.choices:
+            rows = torch.from_numpy(np.asarray(actions)).reshape(self.num_envs, -1)
+            hot = [torch.nn.functional.one_hot(rows[:, at], count) for at, count in enumerate(self.choices)]
+            self._chosen = torch.cat(hot, 1).float()
+        else:
+            low, high = self._task_envs.action_low, self._task_envs.action_high
+            self._chosen = from_policy_units(torch.from_numpy(actions), low, high)
+
+    def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
+        """Step; return observations, rewards, ends, and infos with final observations."""
+        step = self._task_envs.step(self._chosen)
+        reward = self._training.price(step).numpy()
+        done = (step.terminated | step.truncated).numpy()
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for index in np.flatnonzero(done):
+            infos[index] = {
+                "terminal_observation": step.final_observation[index].numpy(),
+                "TimeLimit.truncated": bool(step.truncated[index]),
+            }
+        return step.observation.numpy().copy(), reward, done, infos
+
+    def close(self) -> None:
+        """Do nothing: nothing is open."""
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Return nothing: attributes of the envs are hidden."""
+        return [None] * self.num_envs
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Do nothing: attributes of the envs are hidden."""
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        """Return nothing: methods of the envs are hidden."""
+        return [None] * self.num_envs
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> Sequence[bool]:
+        """Return False for each env."""
+        return [False] * self.num_envs

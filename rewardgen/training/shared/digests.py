@@ -138,11 +138,8 @@ def component_points(evaluation: SliceEvaluation, env_steps: int) -> dict[str, C
 
 def credits(evaluation: SliceEvaluation) -> dict[str, dict[str, float]]:
     """Return each component's mean return per agent; empty for one agent."""
-    owners = (
-        [evaluation.agents[row % len(evaluation.agents)] for row in range(len(evaluation.lengths))]
-        if evaluation.agents
-        else []
-    )
+    agents = evaluation.agents
+    owners = [agents[row % len(agents)] for row in range(len(evaluation.lengths))] if agents else []
     returns = {name: (value.double() * evaluation.mask).sum(0) for name, value in evaluation.components.items()}
     return {
         agent: {name: float(values[[owner == agent for owner in owners]].mean()) for name, values in returns.items()}
@@ -176,13 +173,16 @@ def episode_digests(evaluation: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
     chosen = (order[0], order[(len(order) - 1) // 2], order[-1])
     table = torch.stack([row_values(evaluation.variables[row.variable], row.part) for row in evaluation.rows], -1)
     span = spans(table[evaluation.mask], [row.variable for row in evaluation.rows], evaluation.leading)
-    switches = _switches(evaluation)
+    binary = _switches(evaluation)
     digests = []
     for rank, episode in zip(ranks, chosen, strict=True):
         length = int(evaluation.lengths[episode])
         readings = table[:length, episode]
         steps = choose_moments(readings, span, _MOMENTS)
         columns = readings[steps].T.tolist()
+        components = {name: values[:, episode] for name, values in evaluation.components.items()}
+        parts = {name: float(values[episode]) for name, values in evaluation.parts.items()}
+        switches = {name: values[:length, episode] for name, values in binary.items()}
         digests.append(
             EpisodeDigest(
                 rank=rank,
@@ -192,19 +192,9 @@ def episode_digests(evaluation: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
                 ending=evaluation.endings[episode],
                 times_s=tuple(_time(step + 1, evaluation) for step in steps),
                 variables={row.title: tuple(values) for row, values in zip(evaluation.rows, columns, strict=True)},
-                components={
-                    name: tuple(value[steps, episode].tolist()) for name, value in evaluation.components.items()
-                },
-                parts={
-                    name: float(values[episode])
-                    for name, values in evaluation.parts.items()
-                    if values[episode].isfinite()
-                },
-                stays={
-                    name: _stay(value[:length, episode], evaluation)
-                    for name, value in switches.items()
-                    if bool(value[:length, episode].any())
-                },
+                components={name: tuple(values[steps].tolist()) for name, values in components.items()},
+                parts={name: value for name, value in parts.items() if math.isfinite(value)},
+                stays={name: _stay(on, evaluation) for name, on in switches.items() if bool(on.any())},
                 swings=_swings(readings, span, evaluation),
             )
         )
@@ -216,10 +206,9 @@ def _swings(readings: Tensor, span: Tensor, evaluation: SliceEvaluation) -> dict
     swings = {}
     for place in span.nonzero()[:, 0].tolist():
         values = readings[:, place]
-        if (times := crossings(values)) >= _TO_AND_FRO:
-            swings[evaluation.rows[place].title] = Swing(
-                low=float(values.min()), high=float(values.max()), crossings=times
-            )
+        if (count := crossings(values)) >= _TO_AND_FRO:
+            swing = Swing(low=float(values.min()), high=float(values.max()), crossings=count)
+            swings[evaluation.rows[place].title] = swing
     return swings
 
 
@@ -252,10 +241,7 @@ def path_efficiencies(
 ) -> tuple[PathEfficiency, ...]:
     """Find for each component the scalar variable whose change, or size of change, it follows most, if any.
 
-    Args:
-        variables: Variable name to (T, E, ...); vectors are ignored.
-        components: Component name to (T, E).
-        lengths: Control steps of each episode, (E,).
+    Takes variables (T, E, ...), of which vectors are ignored, components (T, E), and lengths (E,) in control steps.
     """
     scalars = {name: value.double() for name, value in variables.items() if value.dim() == 2}
     inside = torch.arange(1, int(lengths.max()), device=lengths.device).unsqueeze(1) < lengths
@@ -264,12 +250,9 @@ def path_efficiencies(
     steps = len(inside)
     changes = torch.stack([value.diff(dim=0)[:steps] for value in scalars.values()])
     earned = torch.stack([value.double()[1 : steps + 1] for value in components.values()])
-    follows = torch.maximum(
-        _correlations(earned[:, inside], changes[:, inside]).abs(),
-        _correlations(
-            earned[:, inside], changes.abs()[:, inside]
-        ),  # a reward for standing still follows the size alone
-    )
+    # A reward for standing still follows the size of a change alone.
+    sizes = _correlations(earned[:, inside], changes.abs()[:, inside])
+    follows = torch.maximum(_correlations(earned[:, inside], changes[:, inside]).abs(), sizes)
     efficiencies = []
     for number, name in enumerate(components):
         best = int(follows[number].argmax())

@@ -26,15 +26,9 @@ Job = TypeVar("Job", bound=TrainJob)
 
 
 def train_in_turn(training: Callable[[Task, Job, Report], SliceTraining], job: Job, report: Report) -> dict[str, Any]:
-    """Train all slices of a job, one after another.
+    """Train all slices of a job, one after another; return `slices`, one `SliceResult` each without final fitness.
 
-    Args:
-        training: Makes the training of one slice, from the task, a job with that slice alone, and `report`.
-        job: The job.
-        report: Called with the progress of each slice at each evaluation.
-
-    Returns:
-        `slices`: one `SliceResult` per slice, without the final fitness.
+    `training` makes the training of one slice from the task, a job with that slice alone, and `report`.
     """
     torch.set_num_threads(1)
     task, results = load_task(job.task), []
@@ -51,15 +45,8 @@ class SliceEndedError(Exception):
 class SliceTraining(ABC):
     """The training of one slice. A subclass makes the learner, over `envs` with the rewards of `price`.
 
-    Args:
-        task: The task.
-        job: A job with this slice alone; its settings have `num_envs`.
-        report: Called with its progress at each evaluation.
-        device: Device that simulates and learns.
-        rollout_steps: Control steps per env between two updates, if it trains for whole rollouts only.
-
-    Attributes:
-        env_steps: Control steps of the training.
+    It trains for `env_steps` control steps: whole rollouts of `rollout_steps` per env, if given. The job has this slice
+    alone; its settings have `num_envs`.
     """
 
     def __init__(
@@ -101,22 +88,14 @@ class SliceTraining(ABC):
         return self.slices.logs[0].result(self.steps, time.perf_counter() - began)
 
     def advance(self) -> None:
-        """Evaluate if an evaluation is due, except the final one.
-
-        Raises:
-            SliceEndedError: The slice ended with it.
-        """
+        """Evaluate if an evaluation is due, except the final one; raise a SliceEndedError if the slice ends with it."""
         due = [steps for steps in self._milestones[:-1] if steps <= self.steps]
         if due:
             self._milestones = self._milestones[len(due) :]
             self._evaluate(final=False)
 
     def price(self, step: Step) -> Tensor:
-        """Rewards of a step, (N,) float32.
-
-        Raises:
-            SliceEndedError: The reward fails.
-        """
+        """Rewards of a step, (N,) float32; raise a SliceEndedError if the reward fails."""
         self.require_finite([step.final_observation])
         inputs = {name: step.inputs[name].unsqueeze(0) for name in self.slices.rewards.input_names}
         priced = self.slices.rewards.price(inputs, [True], self._begins)
@@ -126,11 +105,7 @@ class SliceTraining(ABC):
         return priced.total[0, 0]
 
     def require_finite(self, observations: Iterable[Tensor]) -> None:
-        """Fail the slice if an observation is not finite.
-
-        Raises:
-            SliceEndedError: An observation is not finite.
-        """
+        """Fail the slice, by a SliceEndedError, if an observation is not finite."""
         if not all(bool(observation.isfinite().all()) for observation in observations):
             self._end("non-finite", "the task's observation is not finite")
 

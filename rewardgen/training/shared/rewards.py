@@ -82,13 +82,10 @@ class Rewards:
         self._carries = {place: self._carries[index] for place, index in enumerate(kept) if index in self._carries}
 
     def price(self, inputs: Inputs, active: Sequence[bool], begins: Tensor | None = None) -> PricedSlices:
-        """Call every candidate's reward on its slices.
+        """Call every candidate's reward on copies of its active slices' inputs, name to (T, S * N, ...).
 
-        Args:
-            inputs: Name to (T, S * N, ...). Rewards work on copies.
-            active: True for the slices to price.
-            begins: (T, S * N) bool, True on the first step of an episode, of steps that continue those of the last
-                call with it; without it the inputs are whole episodes, and rewards remember nothing of other calls.
+        `begins`, (T, S * N) bool, is True on the first step of an episode; its steps continue those of the last call
+        with it. Without it the inputs are whole episodes, and rewards remember nothing of other calls.
         """
         slices = len(self._specs)
         by_slice = {name: value.unflatten(1, (slices, -1)) for name, value in inputs.items()}
@@ -137,11 +134,7 @@ class Rewards:
 
 
 def in_time(call: Callable[[], Result]) -> Result:
-    """Make one call of a reward, in the main thread, where a signal can end it.
-
-    Raises:
-        RewardError: The call takes too long.
-    """
+    """Make one call of a reward, in the main thread, where a signal can end it by a RewardError."""
     try:
         with time_limit(CALL_LIMIT_S):
             return call()

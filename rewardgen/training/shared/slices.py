@@ -87,32 +87,22 @@ class SliceLog:
 
 
 class Slices:
-    """The slices of a job that still train, with their rewards and their evaluations.
+    """The slices of a job, with their rewards and their evaluations.
 
-    Args:
-        task: The task.
-        job: Rewards, slices, settings, and the folder for the policies.
-        report: Called with each slice's progress at each evaluation.
-        device: Device that simulates.
-
-    Attributes:
-        training: Logs of the slices that still train, in the order of networks, envs and rewards.
+    `logs` has all slices. `training` has those that still train, in the order of networks, envs and rewards.
     """
 
     def __init__(self, task: Task, job: TrainJob, report: Report, device: Device = "cpu") -> None:
         self.logs = [SliceLog(spec) for spec in job.slices]
         self.training = [*self.logs]
-        self._task = task
+        self._task, self._settings, self._report = task, job.settings, report
         self._device: Device = device
-        self._settings = job.settings
         self._folder = Path(job.folder)
-        self._report = report
         self._envs = self._make_envs()
-        parts = {name: variable.parts for name, variable in task.declared().items()} | {
-            "action": self._envs.action_parts
-        }
-        self._rows = episode_rows(parts)
-        self._leading = leading_variables({name: variable.unit for name, variable in task.declared().items()})
+        declared = task.declared()
+        parts = {name: variable.parts for name, variable in declared.items()}
+        self._rows = episode_rows(parts | {"action": self._envs.action_parts})
+        self._leading = leading_variables({name: variable.unit for name, variable in declared.items()})
         self.rewards = Rewards(job.rewards, job.slices, input_names(task))
         idle = idle_readings(task, self.rewards, len(self.logs))
         for log, reading in zip(self.logs, idle, strict=True):
