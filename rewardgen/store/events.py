@@ -1,4 +1,4 @@
-"""The run's event log: append-only JSON lines, the truth from which everything else in a run folder can be rebuilt."""
+"""Event log of a run: append-only JSON lines, from which everything else in the run folder can be rebuilt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rewardgen.core.files import explain_os_error, read_plain
 from rewardgen.core.schema import Frozen, VisibleData
 
 _MOST_BYTES = 1 << 29
-"""Largest log that is read; the longest runs take some tens of MiB."""
+"""Largest log [bytes]; the longest runs have some tens of MiB."""
 FORMAT = 3
 """Version of the events' data. A log in another format is refused: see `read_events`."""
 

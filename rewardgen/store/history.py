@@ -1,4 +1,4 @@
-"""A run's history: its events folded into what is known. The screen, `runs show` and `resume` all read it."""
+"""History of a run: the state that its events add up to, for the screen, `runs show` and `resume`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Phase = Literal["search", "final"]
 Status = Literal["running", "interrupted", "failed", "finished"]
 
 _RETIRED = {"auto_steps", "confirm", "confirmed", "ray_address", "tune"}
-"""Fields of earlier versions that the logs of older runs still hold."""
+"""Fields of earlier versions, which older logs hold."""
 
 
 def _without_retired(data: Any) -> Any:
@@ -54,9 +54,9 @@ class Beginning(Frozen):
     card: TaskCard
     training: Training
     baselines: dict[BaselineId, str]
-    """Source of the task's own rewards."""
+    """Name to source of the task's own rewards."""
     task_files: dict[AbsolutePath, Digest]
-    """Path to digest of the files that the task is made of: `rewardgen.tasks.fingerprint`."""
+    """Path to digest of the task's files: `rewardgen.tasks.fingerprint`."""
     given: str = ""
     """Source of the user's own reward (`--init`), which is the first candidate."""
     search_seeds: tuple[Count, ...] = Field(min_length=1)
@@ -171,13 +171,13 @@ class History:
         """Changes made on resuming, a sentence each."""
         self.goal_check: GoalCheck | None = None
         self.judgement: Judgement | None = None
-        """A model's answer to whether the chosen reward led to what the user wants."""
+        """A model's judgement of the chosen reward's policy."""
         self.feedback: list[Feedback] = []
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
         """Fresh seeds, reserved when the run began and opened in blocks."""
         self.extra_seeds: dict[tuple[Phase, str], tuple[int, ...]] = {}
-        """(phase, id) to the seeds opened for that reward, beyond those that all candidates of the search have."""
+        """(phase, id) to the seeds opened for that reward, beyond the common seeds of the search."""
         self.seed_rounds: list[SeedRound] = []
         self.generations: list[Generation] = []
         self.designed: dict[tuple[str, int], Candidate] = {}
@@ -330,9 +330,9 @@ class History:
             self._extend(resumption.generations, resumption.final_seeds, at)
 
     def _extend(self, generations: int, final_seeds: tuple[int, ...], at: str) -> None:
-        """Return to the search. Finals that were begun are over, and their seeds are no longer fresh."""
+        """Return to the search. Finals that had begun are over: their seeds are no longer fresh."""
         assert self.config is not None
-        change = f"{at}, more generations were asked for: {generations} in all"
+        change = f"{at}, more generations were requested: {generations} in all"
         if self.finalists:
             self.earlier_finals.append((self.final_seeds, self.summary))
             change += "; the finals had begun, so the next have other fresh seeds"
@@ -353,7 +353,7 @@ class History:
 
     @property
     def sandbox(self) -> SandboxMode:
-        """Sandbox for anything the run folder holds: the user's choice, or every layer for a run of somebody else."""
+        """Sandbox for code in the run folder: the user's choice, or every layer for somebody else's run."""
         return self.config.sandbox if self.config is not None and self.is_own else "strict"
 
     @property
@@ -369,7 +369,7 @@ class History:
 
     @property
     def task_fault(self) -> str:
-        """Message of a crash that no training of the search survived, with the task's own rewards among them."""
+        """Message of the crash if every training of the search crashed, baselines included; else empty."""
         runs = [run for (phase, _, _), run in self.trained.items() if phase == "search"]
         failures = [run.failure for run in runs if run.failure and run.candidate_id in BASELINES]
         all_crashed = bool(failures) and all(run.failure and run.failure.kind == "crash" for run in runs)
@@ -390,9 +390,9 @@ class History:
         return (*common, *self.extra_seeds.get((phase, candidate_id), ()))
 
     def result(self, phase: Phase, candidate_id: str) -> CandidateResult | None:
-        """The trainings of a reward in a phase; None while some are missing.
+        """Return the trainings of a reward in a phase; None while some are missing.
 
-        In the search only the common seeds are required; further seeds count as they come.
+        In the search only the common seeds are required.
         """
         slices = [self.trained.get((phase, candidate_id, seed)) for seed in self.seeds(phase, candidate_id)]
         required = slices[: len(self.search_seeds)] if phase == "search" else slices
@@ -401,7 +401,7 @@ class History:
         return CandidateResult(candidate_id=candidate_id, slices=tuple(result for result in slices if result))
 
     def record(self, candidate_id: str) -> CandidateRecord | None:
-        """All that is known of a candidate of the search; None before its first version exists."""
+        """Return the record of a candidate of the search; None before its first version exists."""
         repairs = 1 if (candidate_id, 1) in self.designed else 0
         candidate = self.designed.get((candidate_id, repairs))
         if candidate is None:
@@ -414,7 +414,7 @@ class History:
         )
 
     def baseline_record(self, name: str) -> CandidateRecord | None:
-        """One of the task's own rewards with its result in the search, as a candidate; None without a result."""
+        """Return one of the task's own rewards as a candidate with its search result; None without a result."""
         result = self.result("search", name)
         if result is None:
             return None
@@ -422,13 +422,13 @@ class History:
         return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=name), result=result)
 
     def best(self) -> CandidateRecord | None:
-        """The leader of the latest ranking."""
+        """Return the leader of the latest ranking."""
         best = self.ranking.best
         return self.record(best.candidate_id) if best else None
 
 
 def status_of(folder: RunFolder, history: History) -> Status:
-    """A run's status. A killed run still says `running` in its log, but no process holds its lock."""
+    """Return a run's status. A killed run is `running` in its log, but no process holds its lock."""
     if history.status == "running" and not folder.is_locked():
         return "interrupted"
     return history.status

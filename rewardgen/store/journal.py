@@ -1,4 +1,4 @@
-"""The journal: records each finished step of a run as an event, and passes it to a listener."""
+"""Journal of a run: records each finished step as an event and passes it to a listener."""
 
 from __future__ import annotations
 

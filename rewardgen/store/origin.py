@@ -1,8 +1,8 @@
-"""Consent: a signature over a run's configuration, by a key that only this user has here.
+"""Consent: a signature of a run's configuration by a key of this user on this machine.
 
-A run folder can come from anybody. The configuration decides about the user's code, keys, files and money, so it is
-signed when the run begins, and again when the user agrees to resume a run without their signature. Nothing else in a
-folder is signed: code in it runs only when the user resumes the run.
+A run folder can come from anybody, and its configuration decides about the user's code, keys, files and money. So the
+configuration is signed when the run begins, and when the user agrees to resume a run without their signature. Other
+files are not signed: code in a folder runs only when the user resumes the run.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ _KEY_BYTES = 32
 
 
 def signature(run_id: str, config: RunConfig) -> str:
-    """The user's signature of a configuration; empty where no key can be kept."""
+    """Return the user's signature of a configuration; empty if no key can be stored."""
     key = _key()
-    # Fields at their defaults are left out, so that a new field leaves the signatures of older runs valid.
+    # Defaults are left out, so that a new field keeps the signatures of older runs valid.
     signed = f"{run_id}\n{config.model_dump_json(exclude_defaults=True)}"
     return hmac.new(key, signed.encode(), "sha256").hexdigest() if key else ""
 
 
 def is_signed(run_id: str, config: RunConfig, by: str) -> bool:
     """True if `by` is this user's signature of exactly this configuration."""
-    own = signature(run_id, config)
-    return bool(own) and hmac.compare_digest(own.encode(), by.encode())
+    expected = signature(run_id, config)
+    return bool(expected) and hmac.compare_digest(expected.encode(), by.encode())
 
 
 def can_sign() -> bool:
-    """True if a key of the user can be kept here."""
+    """True if the user's key can be stored on this machine."""
     return bool(_key())
 
 
 def has_agreed(content: bytes) -> bool:
-    """True if the user agreed here to a file with exactly this content."""
+    """True if the user agreed on this machine to a file with exactly this content."""
     with suppress(OSError, RuntimeError):
         return _agreement(content).is_file()
     return False
 
 
 def remember_agreement(content: bytes) -> None:
-    """Remember that the user agreed to a file's content, where that can be kept."""
+    """Record that the user agreed to a file's content, if that can be stored."""
     with suppress(OSError, RuntimeError):
         _agreement(content).parent.mkdir(parents=True, exist_ok=True)
         _agreement(content).touch()
@@ -63,7 +63,7 @@ def _state() -> Path:
 
 
 def _key() -> bytes:
-    """The user's key, made at first use; empty where it cannot be kept."""
+    """Return the user's key, made at first use; empty if it cannot be stored."""
     with suppress(OSError, RuntimeError):
         path = _state() / "key"
         with suppress(FileExistsError):

@@ -1,4 +1,4 @@
-"""A ranking of candidates with its uncertainty: what a judge says, and what a run remembers of it."""
+"""Rankings of candidates with their uncertainty, as judges return them."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ class Rank(Frozen):
 
     candidate_id: CandidateId
     estimate: float
-    """How good it is, in the judge's own unit; higher is better."""
+    """Quality in the judge's own unit; higher is better."""
     standard_error: float = 0.0
-    """Of the estimate."""
+    """Standard error of the estimate."""
     freedom: int | None = None
-    """Degrees of freedom that the standard error rests on; 0 where nothing is known of it, None where all is."""
+    """Degrees of freedom of the standard error; 0 if it is unknown, None if it is exact."""
 
 
 class Ranking(Frozen):
-    """Candidates, best first. Those of which nothing can be said, such as failed ones, are not among them."""
+    """Candidates, best first, without those that cannot be ranked, such as failed ones."""
 
     ranks: tuple[Rank, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The candidates, best first."""
-        return tuple(each.candidate_id for each in self.ranks)
+        """Ids of the candidates, best first."""
+        return tuple(rank.candidate_id for rank in self.ranks)
 
     @property
     def best(self) -> Rank | None:
-        """The first; None if nothing is ranked."""
+        """First rank; None if the ranking is empty."""
         return next(iter(self.ranks), None)
 
     def rank(self, candidate_id: str) -> Rank | None:
-        """The rank of a candidate; None if it is not ranked."""
-        return next((each for each in self.ranks if each.candidate_id == candidate_id), None)
+        """Return the rank of a candidate; None if it is not ranked."""
+        return next((rank for rank in self.ranks if rank.candidate_id == candidate_id), None)
 
 
 def leads(one: Rank, other: Rank) -> bool:
-    """Whether one candidate is ahead of another by more than the noise of both."""
-    freedom = min((each.freedom for each in (one, other) if each.freedom is not None), default=None)
+    """True if one candidate leads another by more than noise."""
+    freedom = min((rank.freedom for rank in (one, other) if rank.freedom is not None), default=None)
     return one.estimate - other.estimate > noise(one.standard_error, other.standard_error, freedom=freedom)

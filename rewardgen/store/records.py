@@ -1,4 +1,4 @@
-"""The records that the parts exchange: plain data, JSON in and out, no behaviour beyond small derived properties."""
+"""Records that the parts exchange: plain data with small derived properties."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from rewardgen.store.measurements import (
 from rewardgen.store.names import BaselineId, CandidateId, FileName
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
-"""What the designer is asked to do: `draft` from nothing, `explore` a different approach, the others on a parent."""
+"""Job of the designer: `draft` from nothing, `explore` a different approach, the others on a parent."""
 
 Severity = Literal["reject", "warn"]
 
 Gate = Literal["parse", "language", "signature", "static", "probe", "duplicate", "preference", "model"]
-"""The critic's gates in order of cost: the text, the text's meaning, a run on recorded transitions, comparison with
-earlier candidates, the ranking of recorded episodes, and a language model's reading."""
+"""Gates of the critic in order of cost: form of the text, static checks, a probe on recorded transitions, comparison
+with earlier candidates, ranking of recorded episodes, and a language model's reading."""
 
 BASELINES: tuple[BaselineId, ...] = get_args(BaselineId)
 
@@ -66,7 +66,7 @@ class VariableCard(Frozen):
 
 
 class PolicyProbe(Frozen):
-    """What a trivial policy reaches on a task: means over episodes."""
+    """Result of a trivial policy on a task: means over episodes."""
 
     policy: Literal["zero", "random"]
     fitness: float
@@ -100,7 +100,7 @@ class TaskCard(Frozen):
     observation_size: int
     observation: str
     body: str = ""
-    """In words, how heavy it is [kg] and how strong [N, N m]; empty where that is not known."""
+    """Mass [kg] and strength [N, N m] of the robot in words; empty if unknown."""
     reset: str
     termination: str
     termination_causes: tuple[str, ...]
@@ -114,15 +114,15 @@ class TaskCard(Frozen):
     control_step_s: float
     episode_steps: int
     learner: str = "Reinforcement learning"
-    """What trains on rewards."""
+    """Kind of learner that trains on rewards."""
     learner_notes: str = ""
     """Preprocessing of observations and rewards by the learner."""
     discount: float = 0.99
-    """Of the learner."""
+    """Discount of the learner."""
     env_steps: int = 0
-    """Control steps that each policy learns from; 0 where that is not known."""
+    """Control steps of each training; 0 if unknown."""
     seeds: int = 0
-    """Policies that are trained with each reward; 0 where that is not known."""
+    """Policies trained with each reward; 0 if unknown."""
     probes: tuple[PolicyProbe, ...] = ()
 
     @property
@@ -143,10 +143,10 @@ class TaskCard(Frozen):
     @property
     def input_parts(self) -> dict[str, tuple[str, ...]]:
         """Names of the parts of each variable and of `action`; none for a scalar."""
-        return {each.name: each.parts for each in self.variables} | {"action": self.action_parts}
+        return {variable.name: variable.parts for variable in self.variables} | {"action": self.action_parts}
 
     def input_names(self) -> tuple[str, ...]:
-        """Every name that a reward may take as a positional parameter: variables, `action`, and `prev_` of each."""
+        """Return all valid positional parameters of a reward: variables, `action`, and `prev_` of each."""
         names = self.input_parts
         return (*names, *(f"prev_{name}" for name in names))
 
@@ -155,17 +155,17 @@ class TaskCard(Frozen):
 
 
 class TrainerSettings(Frozen):
-    """The settings that every trainer has; each adds its own in a subclass."""
+    """Settings that all trainers share; a trainer adds its own in a subclass."""
 
     env_steps: int = 300_000
-    """Control steps that each slice collects for training, over all its environments."""
+    """Control steps of each slice in training, over all its envs."""
     discount: float = Field(default=0.99, ge=0.0, lt=1.0)
     evaluation_phases: int = 8
-    """Evaluations spread evenly over training, the last one at its end."""
+    """Number of evaluations, spread evenly over training, the last one at its end."""
     evaluation_envs: int = 8
-    """Episodes per slice and evaluation, on environments of their own."""
+    """Episodes per slice and evaluation, on separate envs."""
     origin: str = ""
-    """In a sentence: where they come from, if not from here or from the task."""
+    """Sentence on the source of the settings, if neither the defaults nor the task."""
 
     @property
     def max_env_steps(self) -> int:
@@ -181,7 +181,7 @@ class TrainerSettings(Frozen):
 
 
 class Training(Frozen):
-    """How the candidates of a run are trained."""
+    """Trainer of a run and its settings."""
 
     trainer: str
     """Name of the trainer."""
@@ -213,12 +213,12 @@ class SliceSpec(Frozen):
 
     @property
     def spec(self) -> SliceSpec:
-        """The slice by itself, where more is known of it."""
+        """Candidate and seed alone."""
         return SliceSpec(candidate_id=self.candidate_id, seed=self.seed)
 
 
 class KeptEpisode(Frozen):
-    """One episode of the clean evaluation whose inputs were kept, for later rewards to be tried on."""
+    """One episode of the clean evaluation whose inputs were kept for the ranking by later rewards."""
 
     fitness: float
     success: bool
@@ -228,7 +228,7 @@ class KeptEpisode(Frozen):
 
 
 class SliceFailure(Frozen):
-    """Why a slice was disabled."""
+    """Failure that disabled a slice."""
 
     kind: FailureKind
     message: str
@@ -236,99 +236,96 @@ class SliceFailure(Frozen):
 
 
 class SliceResult(SliceSpec):
-    """What became of one slice."""
+    """Result of one slice."""
 
     failure: SliceFailure | None = None
     stopped: EarlyStop | None = None
-    """Reason for an early end of training; None if there was none. No failure: the policy is measured."""
+    """Early end of the training, which is no failure; None if it had all its steps."""
     env_steps: Count = 0
     wall_s: float = Field(default=0.0, ge=0.0)
-    """Its part of the wall clock of the batch it trained in."""
+    """The slice's part of the wall-clock time of its batch."""
     curve: tuple[EvaluationPoint, ...] = ()
     components: dict[ComponentName, tuple[ComponentPoint, ...]] = Field(default={}, max_length=33)
-    """As many as a reward may return, and the residual."""
+    """Components of the reward and the residual."""
     terminations: dict[str, Share] = Field(default={}, max_length=64)
     """Share of the last evaluation's episodes that ended by each cause; `time limit` for the rest."""
     episodes: tuple[EpisodeDigest, ...] = Field(default=(), max_length=3)
     """Best, median and worst of the last evaluation."""
     path_efficiencies: tuple[PathEfficiency, ...] = ()
-    """Of the last evaluation, one per component that follows some variable's change."""
+    """One per component that follows some variable's change, in the last evaluation."""
     credits: Credits = {}
-    """Of the last evaluation."""
+    """Credits in the last evaluation."""
     idle: IdleReading | None = None
-    """None where the reward or the fitness cannot be computed on idle episodes."""
+    """None if the reward or the fitness cannot be computed on idle episodes."""
     policy: FileName | None = None
     """Name of the policy file in the job's folder."""
     final_fitness: float | None = None
-    """From a clean process that never loaded generated code, on held-out evaluation seeds."""
+    """Fitness measured by a clean process that never loads generated code, on held-out evaluation seeds."""
     final_success_rate: float | None = None
     final_parts: FitnessParts = {}
-    """Parts of the fitness by name, measured with it; empty for a task whose metric names none."""
+    """Parts of the final fitness by name; empty for a task whose metric names none."""
     outcomes: tuple[EpisodeOutcome, ...] = ()
-    """Every episode of the clean process: those of the final policy in the order of their starts, which are the same
-    for all candidates with this seed, then those of the policy an evaluation phase before, from the same starts."""
+    """Episodes of the clean process: those of the final policy in the order of their starts, then those of the policy
+    one evaluation phase earlier. The starts are the same for all candidates with this seed."""
     ranges: dict[str, tuple[Range, ...]] = {}
-    """For each variable the range of each of its parts in these episodes of the final policy."""
+    """Range of each part of each variable in the final policy's episodes."""
     kept: tuple[KeptEpisode, ...] = ()
     """Episodes of the clean process, in the order of `episodes_file`."""
     episodes_file: FileName | None = None
-    """Name of the file, beside the policy, with what rewards read in these episodes."""
+    """Name of the file beside the policy with the inputs of rewards in these episodes."""
 
 
 class CandidateResult(Frozen):
-    """The slices of one candidate, put together. A failed candidate has no fitness."""
+    """Slices of one candidate. A failed candidate has no fitness."""
 
     candidate_id: CandidateId
     slices: tuple[SliceResult, ...]
 
     @property
     def failure(self) -> SliceFailure | None:
-        """The failure of the first slice that failed; one failed seed fails the candidate."""
-        return next((each.failure for each in self.slices if each.failure), None)
+        """First failure of a slice; one failed seed fails the candidate."""
+        return next((run.failure for run in self.slices if run.failure), None)
 
     @property
     def typical(self) -> SliceResult | None:
-        """The slice whose policy has the median fitness of all that were measured; of an even number, the lower one.
-
-        This policy is shipped, filmed and judged.
-        """
-        measured = [result for result in self.slices if result.policy and result.final_fitness is not None]
-        measured.sort(key=lambda result: result.final_fitness or 0.0)
+        """Slice with the median fitness (the lower of two), whose policy is shipped, filmed and judged."""
+        measured = [run for run in self.slices if run.policy and run.final_fitness is not None]
+        measured.sort(key=lambda run: run.final_fitness or 0.0)
         return measured[(len(measured) - 1) // 2] if measured else None
 
     @property
     def stops(self) -> tuple[EarlyStop, ...]:
-        """Why slices were stopped."""
-        return tuple(each.stopped for each in self.slices if each.stopped)
+        """Early stops of the slices."""
+        return tuple(run.stopped for run in self.slices if run.stopped)
 
     @property
     def fitness(self) -> float | None:
         """Mean over seeds of the fitness measured in the clean process."""
-        return _mean([each.final_fitness for each in self.slices])
+        return _mean([run.final_fitness for run in self.slices])
 
     @property
     def by_seed(self) -> dict[int, float]:
         """Fitness by seed; empty if any seed failed, because the rest would be a selection."""
-        found = {each.seed: each.final_fitness for each in self.slices if not each.failure}
-        values = {seed: value for seed, value in found.items() if value is not None}
+        runs = [run for run in self.slices if not run.failure]
+        values = {run.seed: run.final_fitness for run in runs if run.final_fitness is not None}
         return values if len(values) == len(self.slices) else {}
 
     @property
     def success_rate(self) -> float | None:
         """Mean over seeds of the success rate measured in the clean process."""
-        return _mean([each.final_success_rate for each in self.slices])
+        return _mean([run.final_success_rate for run in self.slices])
 
     @property
     def parts(self) -> dict[str, float]:
-        """Parts of the fitness by name, each the mean over seeds; those that every seed has."""
+        """Mean over seeds of each part of the fitness that every seed has."""
         names = self.slices[0].final_parts if self.slices else ()
-        means = {name: _mean([each.final_parts.get(name) for each in self.slices]) for name in names}
+        means = {name: _mean([run.final_parts.get(name) for run in self.slices]) for name in names}
         return {name: value for name, value in means.items() if value is not None}
 
     @property
     def fitness_spread(self) -> float:
         """Standard error of the fitness over seeds; 0 with one seed."""
-        values = [each.final_fitness for each in self.slices if each.final_fitness is not None]
+        values = [run.final_fitness for run in self.slices if run.final_fitness is not None]
         if len(values) < 2:
             return 0.0
         mean = sum(values) / len(values)
@@ -336,25 +333,25 @@ class CandidateResult(Frozen):
 
 
 def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(values) if values and len(known) == len(values) else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(values) if values and len(numbers) == len(values) else None
 
 
 # Design.
 
 
 class Slot(Frozen):
-    """A candidate to be designed."""
+    """Plan of a candidate."""
 
     candidate_id: CandidateId
-    """Such as `g02-k7`: see `rewardgen.search.strategy.slot_id`."""
+    """Id such as `g02-k7`: see `rewardgen.search.strategy.slot_id`."""
     operator: Operator
     parents: tuple[CandidateId, ...] = ()
-    """Ids of trained candidates of earlier generations; the designer is shown all that is known of them."""
+    """Ids of trained candidates of earlier generations; the designer sees their full records."""
     lens: str = ""
     """A hint for the designer."""
     seed: int = 0
-    """Of what the designer draws."""
+    """Seed of the designer's random draws."""
 
 
 class Candidate(Frozen):
@@ -367,13 +364,13 @@ class Candidate(Frozen):
     source: str = ""
     """The reward's Python; empty when the designer's reply held none."""
     diagnosis: str = ""
-    """What the designer says is wrong with the parent, or the idea of a draft."""
+    """The parent's fault in the designer's words, or the idea of a draft."""
     prediction: str = ""
-    """What the designer expects training to show."""
+    """Result of training that the designer expects."""
     failure: str = ""
-    """Why there is no source: no reply, or a reply without code."""
+    """Reason for a missing source: no reply, or a reply without code."""
     repairs: int = 0
-    """Repair round trips that this version took."""
+    """Number of repairs of this version, 0 or 1."""
 
 
 _MOST_LINES = 100_000
@@ -384,7 +381,7 @@ def _line_or_none(value: object) -> object:
 
 
 class Finding(Frozen):
-    """What one detector of the critic saw."""
+    """Report of one detector of the critic."""
 
     gate: Gate
     detector: str
@@ -393,43 +390,43 @@ class Finding(Frozen):
     message: str
     hint: str = ""
     line: Annotated[int | None, BeforeValidator(_line_or_none)] = None
-    """Of the source, from 1. One that no source has, as a worker or a language model may say, is dropped."""
+    """Line of the source, from 1; impossible lines, from a worker or a model, become None."""
     component: str | None = None
     evidence: dict[str, float] = {}
-    """The measured values that the message rests on, by name; finite."""
+    """Measured values behind the message by name; finite."""
 
 
 class Verdict(Frozen):
-    """The critic's findings on one candidate."""
+    """Findings of the critic on one candidate."""
 
     candidate_id: CandidateId
     findings: tuple[Finding, ...] = ()
 
     @property
     def rejections(self) -> tuple[Finding, ...]:
-        """The findings that keep the candidate from being trained."""
+        """Findings that reject the candidate."""
         return tuple(finding for finding in self.findings if finding.severity == "reject")
 
     @property
     def accepted(self) -> bool:
-        """Whether the candidate may be trained."""
+        """True if the candidate may be trained."""
         return not self.rejections
 
     @property
     def passed(self) -> bool:
-        """Whether all gates but the reading by a language model let the candidate through."""
-        return all(each.gate == "model" for each in self.rejections)
+        """True if nothing but a language model's reading rejects the candidate."""
+        return all(finding.gate == "model" for finding in self.rejections)
 
     @property
     def repairable(self) -> bool:
-        """Rejected for what its source says; a missing source or a duplicate is not a matter of repair."""
+        """True if a designer can fix the rejected source: it is there, and no duplicate."""
         return not self.accepted and all(
-            each.gate != "duplicate" and each.detector != "no-code" for each in self.rejections
+            finding.gate != "duplicate" and finding.detector != "no-code" for finding in self.rejections
         )
 
 
 class Flag(Frozen):
-    """What one detector of the analyzer saw in a training."""
+    """Report of one detector of the analyzer on a training."""
 
     detector: str
     """Stable name, such as `reach-and-hover` or `saturated-component`."""
@@ -437,59 +434,59 @@ class Flag(Frozen):
     """One sentence."""
     component: str | None = None
     evidence: dict[str, FiniteFloat] = {}
-    """The measured values that the message rests on, by name."""
+    """Measured values behind the message by name."""
 
 
 class PredictionOutcome(Frozen):
-    """A claim of the designer, such as `fitness >= 1.5`, held against what was measured."""
+    """A claim of the designer, such as `fitness >= 1.5`, checked against the measurement."""
 
     claim: str
     outcome: Literal["held", "failed", "not checkable"]
     measured: FiniteFloat | None = None
     dead: bool = False
-    """Whether it failed because the component hardly counts, whatever its sign."""
+    """True if the claim failed because the component hardly counts."""
 
 
 class ParentComparison(Frozen):
-    """The best of the trained parents, as a candidate is compared with it."""
+    """Best trained parent, with which a candidate is compared."""
 
     candidate_id: CandidateId
     fitness: float
     noise: float | None
-    """What the difference has to exceed to count, by the spread over seeds of all candidates so far; None if nothing is
-    known of it: one of the two has a single seed, or no candidate's seeds differ."""
+    """Smallest difference that counts, by the spread over seeds of all candidates so far; None if unknown: one of the
+    two has a single seed, or no candidate's seeds differ."""
     component_means: dict[str, float]
-    """Mean per step of each of its components at the end of its training."""
+    """Mean per step of each of the parent's components at the end of training."""
 
 
 class ShownEpisode(EpisodeDigest):
-    """An episode, with the seed of its policy."""
+    """An episode with the seed of its policy."""
 
     seed: int | None = None
 
 
 class Analysis(Frozen):
-    """The analyzer's view of one trained candidate: numbers and findings; `llm/analysis_text.py` makes text of it."""
+    """Numbers and flags of the analyzer on one trained candidate; `llm/analysis_text.py` renders them as text."""
 
     candidate_id: CandidateId
     curves: TrainingCurves = TrainingCurves()
     episodes: tuple[ShownEpisode, ...] = ()
-    """Two of them that tell most, or one if all are alike."""
+    """The two most telling episodes, or one if all are alike."""
     hard_starts: tuple[tuple[int, int], ...] = ()
-    """Seed and index of those starts at which it fails, and most of the other candidates that often succeed do too."""
+    """Seed and index of starts at which this candidate fails, as do most others that often succeed."""
     parent: ParentComparison | None = None
     fitness_delta: float | None = None
     """Fitness minus the parent's."""
     flags: tuple[Flag, ...] = ()
     """Flags computed without a language model."""
     predictions: tuple[PredictionOutcome, ...] = ()
-    """The claims in the designer's prediction that have the form of a measurement; the rest of it stays words."""
+    """Claims in the designer's prediction that can be measured."""
     diagnosis: str = ""
-    """Written by a language model from all of this; empty without one."""
+    """Diagnosis by a language model; empty without one."""
 
 
 class CandidateRecord(Frozen):
-    """A candidate with all that is known of it."""
+    """A candidate with its verdict, result and analysis."""
 
     candidate: Candidate
     verdict: Verdict
@@ -498,12 +495,12 @@ class CandidateRecord(Frozen):
 
     @property
     def fitness(self) -> float | None:
-        """Its fitness, or None if it was not trained or failed."""
+        """Fitness of the candidate; None if it was not trained or failed."""
         return self.result.fitness if self.result else None
 
     @property
     def outcome(self) -> str:
-        """Why it has no fitness, in one line; empty if it has one."""
+        """Reason for a missing fitness in one line; empty if there is a fitness."""
         if self.candidate.failure:
             return self.candidate.failure
         if not self.verdict.accepted:
@@ -512,31 +509,31 @@ class CandidateRecord(Frozen):
         return f"{failure.kind} at step {failure.env_steps}: {failure.message}" if failure else ""
 
 
-# What a language model says of the words.
+# Judgements of a language model.
 
 
 class Judgement(Frozen):
-    """A language model's answer to whether something is what a person asked for, or why there is none."""
+    """Answer of a language model that was asked if a policy does what the user wants."""
 
     answer: Literal["yes", "partly", "no"] | None = None
     why: str = ""
     problem: str = ""
-    """Why there is no answer."""
+    """Reason for a missing answer."""
 
     @property
     def text(self) -> str:
-        """What is told of it, of the policy that came of a run."""
+        """The judgement of a run's policy as a sentence."""
         if self.answer is None:
             return f"Whether this does what was asked was not judged: {self.problem}"
-        said = {"yes": "Yes", "partly": "Only partly", "no": "No"}[self.answer]
-        return f"Does this do what was asked? {said}, says the model that read its episodes: {self.why}"
+        answer = {"yes": "Yes", "partly": "Only partly", "no": "No"}[self.answer]
+        return f"Does this do what was asked? {answer}, says the model that read its episodes: {self.why}"
 
 
 class GoalCheck(Judgement):
-    """Whether the task's fitness measures the user's goal, and whether the task lets it be reached."""
+    """Answer of a language model that was asked if the fitness measures the user's goal."""
 
     obstacle: str = ""
-    """What makes the goal impossible; empty if nothing does."""
+    """Reason why the goal cannot be reached on this task; empty if it can."""
 
     @property
     def is_objection(self) -> bool:
@@ -545,34 +542,34 @@ class GoalCheck(Judgement):
 
     @property
     def text(self) -> str:
-        """What is told of it."""
+        """The check as a clause."""
         if self.answer is None:
             return f"whether the fitness measures the goal was not checked: {self.problem}"
-        said = {"yes": "measures the goal", "partly": "measures part of the goal", "no": "does not measure the goal"}
-        told = f"the model says that the fitness {said[self.answer]}: {self.why}"
-        return f"{told.rstrip('.')}; and that it cannot be reached here: {self.obstacle}" if self.obstacle else told
+        claims = {"yes": "measures the goal", "partly": "measures part of the goal", "no": "does not measure the goal"}
+        text = f"the model says that the fitness {claims[self.answer]}: {self.why}"
+        return f"{text.rstrip('.')}; and that it cannot be reached here: {self.obstacle}" if self.obstacle else text
 
 
 class DesignRequest(Frozen):
-    """All that a designer is given for one candidate."""
+    """Request to a designer for one candidate."""
 
     candidate_id: CandidateId
     generation: int
     operator: Operator
     card: TaskCard
     goal: str = ""
-    """The user's own words for what the robot should do, beyond the task's description."""
+    """Goal in the user's own words, beyond the task's description."""
     lens: str = ""
-    """A hint that makes candidates of one generation differ."""
+    """Hint that makes the candidates of a generation differ."""
     parents: tuple[CandidateRecord, ...] = ()
     best: CandidateRecord | None = None
-    """The best of all so far, for operators that have to do something else, if it is no parent."""
+    """Best candidate so far, for operators that must do something else; None if it is a parent."""
     leading_ideas: tuple[str, ...] = ()
-    """One line each: the best candidates not shown in full, with their results."""
+    """Best candidates that are not shown in full, one line each with the result."""
     failed_ideas: tuple[str, ...] = ()
-    """One line each: what was tried, why it failed."""
+    """Failed candidates, one line each with the reason."""
     baselines: tuple[CandidateRecord, ...] = ()
     """The task's own rewards, trained like candidates; designers see only their results."""
     feedback: tuple[str, ...] = ()
-    """What a person said of earlier results, newest last."""
+    """Remarks of the user on earlier results, newest last."""
     seed: int = 0

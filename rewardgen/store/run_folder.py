@@ -1,4 +1,4 @@
-"""The run folder: its layout, its name, finding one by reference, and the lock that keeps two processes out of it."""
+"""Run folders: layout, names, look-up by reference, and the lock against a second process."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from rewardgen.core.files import explain_os_error, is_young, sweep_unfinished
 DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
 TRAINING = "training.json"
-"""Of a folder that `train` made, which is no run."""
+"""File of a folder that `train` made, which is no run."""
 MOST_POLICY_BYTES = 64 << 20
-"""Largest file of a policy."""
+"""Largest file of a policy [bytes]."""
 _CANDIDATE = re.compile(r"g\d+-k\d+")
 _RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
 _BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal", "prompts"}
-"""What may be in a folder before its run has begun."""
+"""Names that a folder may hold before its run has begun."""
 
 
 class RunFolder:
-    """Where each file of one run lies.
+    """Paths of the files of one run.
 
     Args:
         path: The folder; need not exist yet.
@@ -40,41 +40,41 @@ class RunFolder:
         self.path = path
         self.id = path.name
         self.word = shlex.quote(path.name)
-        """Its id in a command for a shell."""
+        """Id, quoted for a shell command."""
         self.events = path / EVENTS
         self.progress = path / "progress.jsonl"
-        """How far trainings are; only while a process works on the run."""
+        """Progress of trainings, while a process works on the run."""
         self.config = path / "run.toml"
         self.provenance = path / "provenance.json"
         self.prompts = path / "prompts"
         self.card = path / "card.json"
         self.readme = path / "README.md"
         self.calls = path / "llm"
-        """Every request and reply of a language model."""
+        """Requests and replies of language models."""
         self.best = path / "best"
         self.policies = path / "policies"
         self.scratch = path / "scratch"
-        """Working folders of worker processes; deleted when the run is done, or goes on after it was killed."""
+        """Working folders of worker processes; deleted when the run ends, and on resuming."""
         self.transitions = path / "transitions.npz"
         """Recorded transitions for the critic's probe."""
 
     def candidate(self, candidate_id: str) -> Path:
-        """Folder of one candidate."""
+        """Return the folder of one candidate."""
         return self.path / "candidates" / candidate_id
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the run for this process; the lock goes with the process, however it ends.
+        """Lock the run for this process; the lock ends with the process.
 
         Raises:
-            RunFolderError: Another process holds it, the folder cannot be written, or something in it leads out of it.
+            RunFolderError: Another process holds the lock, the folder cannot be written, or something in it leads out.
         """
         with open(self._lock_file(), "a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 raise RunFolderError(
-                    f"run {self.id} is being worked on by another process", "wait for it, or end it with Ctrl-C"
+                    f"run {self.id} is locked by another process", "wait for that process, or end it with Ctrl-C"
                 ) from error
             self._keep_within()
             yield
@@ -87,19 +87,19 @@ class RunFolder:
             raise explain_os_error(path, error) from error
 
     def _keep_within(self) -> None:
-        """Refuse a folder with links or pipes in it, by which a run would write elsewhere or wait for ever.
+        """Refuse links and pipes in the folder: a run would write elsewhere by them, or wait for ever.
 
-        Below `scratch`, workers may have left anything. It is not looked into, but emptied before it is used.
+        `scratch` may hold anything that workers left. It is not searched, but emptied before use.
         """
         waiting = [self.path]
         while waiting:
             place = waiting.pop()
             try:
-                with os.scandir(place) as entries:
-                    found = list(entries)
+                with os.scandir(place) as scan:
+                    entries = list(scan)
             except OSError as error:
                 raise explain_os_error(place, error) from error
-            for entry in found:
+            for entry in entries:
                 path = Path(entry.path)
                 if entry.is_dir(follow_symlinks=False):
                     waiting += [path] if path != self.scratch else []
@@ -107,13 +107,13 @@ class RunFolder:
                     raise _leads_out(path, "neither a file nor a folder")
 
     def place_within(self, *names: str) -> Path:
-        """A folder below the run's, there or not yet, into which may be written: nothing on the way to it is a link.
+        """Return a path below the run's folder that is reached through real folders only; it need not exist.
 
         Args:
-            names: Of the folders on the way, its own last.
+            names: Names of the folders on the way, the last one included.
 
         Raises:
-            RunFolderError: One of them is a link, or something else than a folder.
+            RunFolderError: One of them is a link or a file.
         """
         place = self.path
         for name in names:
@@ -128,7 +128,7 @@ class RunFolder:
         return place
 
     def is_locked(self) -> bool:
-        """Whether some process is working on the run now; only looks, so it also works where nothing may be written."""
+        """True if a process works on the run; needs no right to write."""
         try:
             with open(os.open(self.path / ".lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -139,18 +139,18 @@ class RunFolder:
         return False
 
 
-def _leads_out(path: Path, what: str) -> RunFolderError:
+def _leads_out(path: Path, kind: str) -> RunFolderError:
     return RunFolderError(
-        f"{path} is {what}: the run would reach out of its own folder by it",
+        f"{path} is {kind}: the run would leave its own folder by it",
         "put a real file or folder in its place, or delete it",
     )
 
 
 def create_run(runs_dir: Path, task: str) -> RunFolder:
-    """Make a new run folder, named by start time, task and four random hex digits.
+    """Create a run folder, named by start time, task and four random hex digits.
 
     Raises:
-        RunFolderError: The folder cannot be made.
+        RunFolderError: The folder cannot be created.
     """
     stem = re.sub(r"[^A-Za-z0-9]+", "-", Path(task).stem).strip("-") or "task"
     name = f"{datetime.now():%Y%m%d-%H%M%S}-{stem}-{secrets.token_hex(2)}"
@@ -163,24 +163,25 @@ def create_run(runs_dir: Path, task: str) -> RunFolder:
 
 
 def sweep_runs(runs_dir: Path) -> list[Path]:
-    """Remove what killed processes have left among the runs; what was removed.
-
-    That is: a run folder in which no run has begun, and a file under its temporary name.
+    """Remove the leftovers of killed processes: folders without a begun run, and temporary files.
 
     Args:
-        runs_dir: Where the runs are. Those that are being worked on are left alone.
+        runs_dir: Folder of the runs; locked ones are skipped.
+
+    Returns:
+        The removed paths.
     """
     swept: list[Path] = []
     with suppress(OSError):
         for path in sorted(runs_dir.iterdir()):
             if path.is_dir() and not path.is_symlink() and _RUN_NAME.fullmatch(path.name):
-                with suppress(OSError, RunFolderError):  # another's, or another sweep is there already
+                with suppress(OSError, RunFolderError):  # locked, or of another user
                     swept += _sweep_run(RunFolder(path))
     return swept
 
 
 def _sweep_run(folder: RunFolder) -> list[Path]:
-    young = is_young(folder.path)  # before there is a lock in it
+    young = is_young(folder.path)  # read before the lock file changes it
     with folder.locked():
         if folder.events.exists() or young or set(os.listdir(folder.path)) - _BEFORE_EVENTS:
             return sweep_unfinished(folder.path)
@@ -189,40 +190,38 @@ def _sweep_run(folder: RunFolder) -> list[Path]:
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:
-    """All runs in a folder, oldest first."""
+    """Return all runs in a folder, oldest first."""
     if not runs_dir.is_dir():
         return []
     return [RunFolder(path) for path in sorted(runs_dir.iterdir()) if (path / EVENTS).is_file()]
 
 
 def find_run(reference: str, runs_dir: Path) -> RunFolder:
-    """The run that a reference names.
+    """Return the run that a reference names.
 
     Args:
         reference: `latest`, a run's id or a unique part of it, or the path of a run folder.
-        runs_dir: Where the runs are.
+        runs_dir: Folder of the runs.
 
     Raises:
-        RunFolderError: No run, or more than one, fits.
+        RunFolderError: No run, or more than one, matches.
     """
     if (Path(reference) / EVENTS).is_file():
         return RunFolder(Path(reference).resolve())  # `.` has no name
     if (Path(reference) / TRAINING).is_file():
         reward = shlex.quote(str(Path(reference) / "reward.py"))
-        hint = (
-            f"a run that begins with its reward is filmed, exported and compared: `rewardgen run TASK --init {reward}`"
-        )
+        hint = f"start a run from its reward: `rewardgen run TASK --init {reward}`"
         raise RunFolderError(f"{reference} is a training, not a run", hint)
     runs = list_runs(runs_dir)
     if not runs:
-        raise RunFolderError(f"there are no runs in {os.fspath(runs_dir)}/", "start one with `rewardgen run cartpole`")
+        raise RunFolderError(f"no runs in {os.fspath(runs_dir)}/", "start one with `rewardgen run cartpole`")
     if reference == "latest":
         return runs[-1]
-    fitting = [run for run in runs if run.id == reference] or [run for run in runs if reference in run.id]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise RunFolderError(f"`{reference}` fits {len(fitting)} runs", ", ".join(run.id for run in fitting))
+    matches = [run for run in runs if run.id == reference] or [run for run in runs if reference in run.id]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise RunFolderError(f"`{reference}` matches {len(matches)} runs", ", ".join(run.id for run in matches))
     if _CANDIDATE.fullmatch(reference):
         raise RunFolderError(f"`{reference}` is a candidate, not a run", f"name its run too: `latest:{reference}`")
-    raise RunFolderError(f"there is no run `{reference}`", did_you_mean(reference, [run.id for run in runs]))
+    raise RunFolderError(f"unknown run `{reference}`", did_you_mean(reference, [run.id for run in runs]))

@@ -27,7 +27,7 @@ CASES = {
     "unknown model": (("run", "cartpole", "--model", "nowhere/x"), 2, "`nowhere/x`", "--api-base"),
     "misspelt scheme": (("run", "cartpole", "--model", "mailbx:here"), 2, "`mailbx:`", "did you mean `mailbox:here`?"),
     "missing key": (KEYLESS, 4, "needs an API key", "export OPENAI_API_KEY="),
-    "no runs": (("runs", "show"), 2, "there are no runs", "rewardgen run cartpole"),
+    "no runs": (("runs", "show"), 2, "no runs in", "rewardgen run cartpole"),
     "no reward files": (("check", "cartpole"), 2, "no reward file", "rewardgen check cartpole my_reward.py"),
     "missing reward file": (("check", "cartpole", "gone.py"), 2, "gone.py", "path of a Python file"),
 }
