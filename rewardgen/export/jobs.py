@@ -149,7 +149,7 @@ class _Network(NamedTuple):
     scale: Tensor
     """Inverse standard deviation of observations, (O,) float32."""
     layers: _Layers
-    """_Layers of the policy; without a tanh at the end, the last gives actions in actuator units."""
+    """Layers of the policy; without a tanh at the end, the last gives actions in actuator units."""
     log_std: Tensor | None = None
     """(A,), in actuator units, if it was saved."""
 
@@ -224,7 +224,7 @@ def _write_sb3(network: _Network, path: Path, discount: float, algorithm: str, o
 
 
 def _folded(network: _Network) -> _Layers:
-    """_Layers that take observations as simulated."""
+    """Layers that take observations without normalisation."""
     (weight, bias), *rest = network.layers
     scaled = weight.double() * network.scale.double()
     return [(scaled.float(), (bias.double() - scaled @ network.mean.double()).float()), *rest]

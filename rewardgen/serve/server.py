@@ -28,7 +28,7 @@ from rewardgen.store.run_folder import RunFolder
 
 _HOST = "127.0.0.1"
 _LOOK_S, _BEAT_S, _STREAM_S = 1.0, 15.0, 600.0
-"""Between two looks at a run; between signs of life; until a page asks again [s]."""
+"""Time between two looks at a run, between signs of life, and until a page asks again [s]."""
 _MOST_STREAMS = 24
 _MOST_FILM_BYTES = 64 << 20
 _FILM_KINDS = {".mp4": "video/mp4", ".webp": "image/webp", ".png": "image/png"}

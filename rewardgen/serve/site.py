@@ -1,4 +1,4 @@
-"""Pages of the server: runs as they are now, with a line on their progress."""
+"""Pages of the server: the list, each run now with its progress, and comparisons."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class RunSite:
 
 
 def _mark(folder: RunFolder) -> tuple[int, int, bool] | None:
-    """Marks that change with a run; None without a log."""
+    """Size and time of the log, and True if a process works on the run; None without a log."""
     try:
         log = folder.events.lstat()
     except OSError:

@@ -81,7 +81,7 @@ class CandidateFacts(NamedTuple):
 
 
 def read_facts(folder: RunFolder) -> RunFacts:
-    """Facts of a run folder, also of one that cannot be read."""
+    """Facts of a run folder, readable or not."""
     try:
         history = History.load(folder)
     except RunFormatError:
@@ -143,21 +143,19 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
         history: History of the run.
         id: A candidate, or one of the task's own rewards.
     """
-    record, baseline = history.record(id), history.baseline_record(id)
+    record, row = history.record(id), search_rows(history, [id], {})[0]
     fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
-    row = search_rows(history, [id], {})[0] if record or baseline else None
-    latest = row or fresh
     slices = [run for (_, name, _), run in history.trained.items() if name == id]
     return CandidateFacts(
         run=run,
         id=id,
         operator=record.candidate.operator if record else "baseline",
         parents=record.candidate.parents if record else (),
-        status=latest.status if latest else "not trained",
-        reason=latest.reason if latest and latest.has_ended_badly else "",
-        fitness=row.fitness if row else None,
-        spread=row.spread if row else 0.0,
-        success_rate=row.success_rate if row else None,
+        status=row.status,
+        reason=row.reason if row.has_ended_badly else "",
+        fitness=row.fitness,
+        spread=row.spread,
+        success_rate=row.success_rate,
         fresh_fitness=fresh.fitness if fresh else None,
         components=next((tuple(run.components) for run in slices if run.components), ()),
     )
@@ -235,7 +233,7 @@ def fact_rows(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[tupl
 
 
 def names_of(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[str]:
-    """Ids of the sides, with the run's where candidates of several runs share one."""
+    """Ids of the sides, after the run's id where two candidates share one."""
     ids = [side.id for side in facts]
     if len(set(ids)) == len(ids):
         return ids
