@@ -1,4 +1,4 @@
-"""Running coroutines from plain code, also where an event loop is running already, as in a notebook."""
+"""Coroutines run from synchronous code, also under a running event loop as in a notebook."""
 
 from __future__ import annotations
 
@@ -15,32 +15,29 @@ Result = TypeVar("Result")
 
 
 def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine to its end; `asyncio.run`, but in a thread of its own where this one has a running loop.
+    """Run a coroutine to its end: `asyncio.run`, in a separate thread if this thread has a running loop.
 
-    A Ctrl-C cancels it, and is raised when it has ended, in either case.
-
-    Args:
-        work: What to run.
+    Ctrl-C cancels the coroutine, and is raised once it has ended.
     """
-    # Not in the handler of that error: it would be the context of every error in the work, in place of its own cause.
+    # Not within an `except`: its error would become the context of every error in the work.
     if not _has_loop():
         return asyncio.run(work)
-    begun = threading.Event()
+    started = threading.Event()
     running: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
 
-    async def known() -> Result:
+    async def registered() -> Result:
         task = asyncio.current_task()
         assert task is not None
         running.append((asyncio.get_running_loop(), task))
-        begun.set()
+        started.set()
         return await work
 
     with ThreadPoolExecutor(1, thread_name_prefix="coroutine") as pool:
-        done = pool.submit(copy_context().run, asyncio.run, known())
+        future = pool.submit(copy_context().run, asyncio.run, registered())
         try:
-            return done.result()
+            return future.result()
         except KeyboardInterrupt:
-            begun.wait()
+            started.wait()
             loop, task = running[0]
             with suppress(RuntimeError):  # it has just ended
                 loop.call_soon_threadsafe(task.cancel)
@@ -49,7 +46,7 @@ def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
 
 @contextmanager
 def blocking() -> Iterator[None]:
-    """Where a coroutine waits for a person: a Ctrl-C ends that at once, not at the coroutine's next `await`."""
+    """Let Ctrl-C interrupt a coroutine's blocking input at once instead of at its next `await`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

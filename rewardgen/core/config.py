@@ -1,4 +1,4 @@
-"""The configuration of a run: what `rewardgen run` takes and `run.toml` keeps. Nothing else configures a run."""
+"""Configuration of a run: the options of `rewardgen run`, kept in `run.toml`."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ PROCESSES = "processes"
 
 
 SandboxMode = Literal["strict", "auto", "off"]
-"""What to do about a layer of the sandbox that this machine lacks: refuse, go on without it, or use none of them."""
+"""Policy on a sandbox layer that the machine lacks: refuse to run, run without it, or use no layer."""
 
 
 Device = Literal["cpu", "cuda", "warp-cpu"]
-"""What simulates and learns: CPU cores, a GPU by MuJoCo Warp, or, to try the GPU's code without one, MuJoCo Warp on the
-CPU, which is slow."""
+"""Device of simulation and learning: CPU cores, a GPU by MuJoCo Warp, or MuJoCo Warp on the CPU, a slow trial of the
+GPU's code."""
 
 FURTHER_SHARE = 3
-"""Trainings of leaders with further seeds are one in so many of the others of the search at most."""
+"""Trainings with further seeds are at most one per this many other trainings of the search."""
 
 Ablation = Literal["critic", "analyzer", "tpe"]
-"""A part that can be left out, to see what it is worth: all of the critic but the contract, what the designer is told
-of training and the early stops that rest on it, or the ranking of recorded episodes."""
+"""A part of the search to leave out, to measure its worth: the critic except for the reward's form, the analysis of
+trainings with the early stops, or the ranking of recorded episodes."""
 
 
 class RunConfig(Frozen):
@@ -44,14 +44,14 @@ class RunConfig(Frozen):
     task: str
     """Name of a shipped task, or the path of a task file."""
     goal: str = ""
-    """What the robot should do, in plain words, beyond the task's own description. A model is asked beforehand whether
-    the task's fitness measures it, and at the end whether it was done."""
+    """Goal in plain words, beyond the task's description. A model checks before the run if the task's fitness measures
+    the goal, and at the end if the policy reaches it."""
     init: str | None = None
-    """A Python file with a reward of your own: the first candidate, and told of at the end."""
+    """Python file with a reward of your own: the first candidate, and part of the final comparison."""
     model: str = BUILTIN
     """`builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`."""
     critic_model: str | None = None
-    """Model string of a language model that reads each sound candidate before it is trained, and may veto it."""
+    """Model string of a language model that reads each accepted candidate before training, and may veto it."""
     api_base: str | None = None
     """Address of an OpenAI-compatible server."""
     prompts: str | None = None
@@ -62,100 +62,95 @@ class RunConfig(Frozen):
     candidates: int = Field(default=6, ge=1)
     """Candidates per generation."""
     seeds: int = Field(default=2, ge=1)
-    """Training seeds that every candidate begins with in the search."""
+    """Training seeds of every candidate in the search."""
     leaders: int = Field(default=4, ge=1)
-    """The best candidates, which get further seeds until it is settled which is the best: after each generation one
-    each, before the finals more, a third of all other trainings of the search at most. With 1, none does."""
+    """Number of best candidates that get further seeds until the best is settled: one each after every generation, more
+    before the finals, up to a third of all other trainings of the search. 1 turns further seeds off."""
     leader_seeds: int = Field(default=8, ge=1)
     """Training seeds of a leader at most."""
     final_seeds: int = Field(default=MOST_SEEDS, ge=1, le=MOST_SEEDS)
-    """Fresh seeds for the winner and the human reward at most: they are opened in blocks of 5 until it is decided which
-    of the two is better. Only these numbers are reported."""
+    """Fresh seeds of the winner and the human reward at most, opened in blocks of 5 until one of the two is better.
+    Only their results are reported."""
     trainer: str | None = None
-    """What trains policies on the candidates; what the task has settings for, or `ppo`, if not given."""
+    """Trainer of the policies; default: the one that the task has settings for, or `ppo`."""
     env_steps: int | None = Field(default=None, ge=1000)
-    """Control steps of each training, of which whole updates are done; the task's own setting if not given."""
+    """Control steps of each training, in whole updates; default: the task's setting."""
     device: Device | Literal["auto"] = "cpu"
-    """What simulates and learns: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or `warp-cpu`,
-    the GPU's code on the CPU, to try it. Fitness that decides is measured on the CPU always."""
+    """Device of simulation and learning: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or
+    `warp-cpu`, the GPU's code on the CPU. Fitness is always measured on the CPU."""
     seed: int = Field(default=0, ge=0)
     """Seed of the whole run."""
     strategy: str = "evolve"
-    """Strategy of the search: `evolve` builds on the best candidates, `best-of-n` drafts as many independently, as a
-    control that sees no earlier results."""
+    """Strategy of the search: `evolve` builds on the best candidates; `best-of-n`, a control, drafts as many without
+    earlier results."""
     judge: str = "fitness"
-    """What ranks candidates, for parents, stops, finals and reports: `fitness` with its noise over seeds."""
+    """Ranking of candidates for parents, stop rules, finals and reports: `fitness`, with its noise over seeds."""
     patience: int = Field(default=3, ge=1)
-    """Generations without a gain beyond noise before the search stops; after two it tries fresh drafts."""
+    """Generations without a gain beyond noise before the search stops; after two, it adds fresh drafts."""
     target_fitness: float | Literal["human"] | None = None
-    """The search stops once a candidate reaches it; `human`: once one beats the human reward by more than noise."""
+    """Fitness at which the search stops; `human`: stop once a candidate beats the human reward by more than noise."""
     max_minutes: float | None = Field(default=None, gt=0)
-    """Limit on the wall-clock time of the run. The search ends, with whatever is under way, as soon as only what the
-    finals take at most is left, by the trainings so far."""
+    """Limit on the wall-clock time of the run. The search stops, trainings included, in time for the finals, which are
+    estimated from the trainings so far."""
     max_steps: int | None = Field(default=None, ge=1000)
-    """Limit on the control steps of all trainings of the run. What the finals take at most is kept back for them; the
-    first generation is trained whatever it takes."""
+    """Limit on the control steps of all trainings of the run, with a reserve for the finals. The first generation is
+    always trained."""
     max_cost: float | None = Field(default=None, ge=0)
-    """Limit on the price of language model calls [USD]."""
+    """Limit on the cost of language model calls [USD]."""
     max_tokens: int | None = Field(default=None, ge=0)
-    """Limit on the tokens of language model calls; what a server does not count is estimated."""
+    """Limit on the tokens of language model calls; tokens that a server does not count are estimated."""
     temperature: float = Field(default=1.0, ge=0, le=2)
     """Sampling temperature of the designer's calls."""
     concurrency: int = Field(default=8, ge=1)
     """Language model calls in flight at once."""
     call_timeout_s: float = Field(default=180.0, gt=0)
-    """Time limit of one language model call [s], which is made up to six times; a mailbox waits 20 times as long."""
+    """Time limit of one attempt of a language model call [s], of up to six; a mailbox waits 20 times as long."""
     workers: int | None = Field(default=None, ge=1)
-    """Training processes; the number of CPU cores if not given for `processes`. Other executors
-    train this many candidates at once, or as many as fit if not given."""
+    """Training processes; default: the number of CPU cores. Other executors train this many candidates at once, by
+    default as many as fit."""
     executor: str = PROCESSES
     """Where candidates train: `processes` of this machine, or the executor of an extra (docs/scale.md)."""
     cluster: str | None = None
-    """Address of the executor's cluster; the one this machine belongs to if not given."""
+    """Address of the executor's cluster; default: the cluster of this machine."""
     sandbox: SandboxMode = "auto"
-    """`strict` refuses to run unless every layer of the sandbox holds, `auto` uses those that there are, `off` none."""
+    """`strict` requires every layer of the sandbox, `auto` uses the available layers, `off` none."""
     isolate: bool = False
-    """Each candidate trains in a process of its own, all its seeds together. Otherwise several share one, which is
-    faster, and only the reward language keeps them from changing each other's results."""
+    """Train each candidate in a separate process, with all its seeds. Otherwise several candidates share a process,
+    which is faster, and only the reward language keeps their results apart."""
     slice_timeout_s: float = Field(default=3600.0, gt=0)
-    """Time limit for training one candidate with one seed [s]; a process that trains several has all of theirs."""
+    """Time limit of one training [s]; a process with several trainings has the sum of their limits."""
     films: bool = True
-    """At the end, films are made for the report: of the best of each generation, and of the chosen reward."""
+    """Film the best candidate of each generation and the chosen reward for the report."""
     ablate: tuple[Ablation, ...] = Field(default=(), strict=False)
-    """Part to leave out, for an honest comparison: `critic`, `analyzer`, `tpe` (the ranking of recorded episodes). May
-    be given several times."""
+    """Part to leave out for comparison: `critic`, `analyzer` or `tpe`, the ranking of recorded episodes. Repeatable."""
 
     @model_validator(mode="after")
-    def _asks_for_what_is_done(self) -> RunConfig:
+    def _options_fit_together(self) -> RunConfig:
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
         if self.cluster and self.executor == PROCESSES:
             raise UsageError("`--cluster` needs an executor that trains on a cluster", "name one with `--executor`")
         if self.api_base and not self.api_base.startswith(("http://", "https://")):
-            raise UsageError(f"`--api-base {self.api_base}` is no address", f"write `http://{self.api_base}`")
+            raise UsageError(f"`--api-base {self.api_base}` is not an address", f"write `http://{self.api_base}`")
         if not self.model.strip():
             raise UsageError("the `--model` is empty", f"name one, or leave it out for `{BUILTIN}`")
         return self
 
 
-_SAID_ALONE = ("task", "goal", "model")
-"""Options that are shown by themselves wherever the others are."""
+_SHOWN_APART = ("task", "goal", "model")
+"""Options that readers see elsewhere."""
 
 
 def options_text(config: RunConfig) -> str:
-    """What else a run was told that is not the default, as it is given on a command line.
-
-    Args:
-        config: The run's.
-    """
+    """Return the other options of a run that are not the defaults, as on a command line."""
     words: list[str] = []
-    for name, value in config.model_dump(mode="json", exclude_defaults=True, exclude={*_SAID_ALONE}).items():
+    for name, value in config.model_dump(mode="json", exclude_defaults=True, exclude={*_SHOWN_APART}).items():
         option = name.replace("_", "-")
         if isinstance(value, bool):
             words.append("--" + (option if value else f"no-{option}"))
         else:
-            several = value if isinstance(value, list) else [value]
-            words += [shlex.join([f"--{option}", str(each)]) for each in several]
+            items = value if isinstance(value, list) else [value]
+            words += [shlex.join([f"--{option}", str(item)]) for item in items]
     return visible(" ".join(words))
 
 
@@ -163,22 +158,22 @@ _EXAMPLE = "the `run.toml` in the folder of any run is an example"
 
 
 def read_config(file: Path) -> dict[str, Any]:
-    """What a file says of a run; nothing of it is checked yet.
+    """Read the fields of a configuration from a TOML file, unchecked.
 
     Raises:
-        UsageError: It cannot be read, or is not TOML.
+        UsageError: The file cannot be read, or is not TOML.
     """
     return read_toml(file, _EXAMPLE)
 
 
-def checked_config(told: dict[str, Any], file: Path | None) -> RunConfig:
-    """A configuration from plain data.
+def checked_config(fields: dict[str, Any], file: Path | None) -> RunConfig:
+    """Build a configuration from plain data.
 
     Args:
-        told: Its fields.
-        file: Where some of them come from, for messages.
+        fields: Field names to values.
+        file: Source of the fields, for messages.
 
     Raises:
-        UsageError: An unknown field, or a value that it cannot have.
+        UsageError: A field is unknown, or has an invalid value.
     """
-    return validated(RunConfig, told, f"{file}" if file else "the run", _EXAMPLE)
+    return validated(RunConfig, fields, f"{file}" if file else "the run", _EXAMPLE)

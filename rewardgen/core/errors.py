@@ -1,9 +1,9 @@
-"""Errors that are shown to the user: what happened, and a hint that fixes it. No traceback is printed for them.
+"""Errors for the user: a message and a hint with the fix. The command line prints no traceback for them.
 
 RewardgenError
 ├── UsageError            exit 2   unknown task, option, file; a value out of range
 │   └── TaskError         exit 2   a task file that does not load or breaks its contract
-│       └── UnknownName   exit 2   what a task file looks up, and there is not
+│       └── UnknownName   exit 2   an unknown name in a task file
 ├── CredentialsError      exit 4   a missing or refused API key
 ├── ModelError            exit 2   a language model that does not exist or refuses the request
 ├── RunFolderError        exit 2   a run folder that cannot be read or written
@@ -35,7 +35,7 @@ class RewardgenError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        if hint:  # for who calls from Python, whose traceback has it too
+        if hint:  # shown in tracebacks of Python callers
             self.add_note(f"hint: {hint}")
 
 
@@ -49,11 +49,11 @@ class TaskError(UsageError):
     """A task file that cannot be loaded or breaks the task contract."""
 
     placed = False
-    """Whether the message says where in the file."""
+    """True if the message has a place in the file."""
 
 
 class UnknownName(TaskError, KeyError, AttributeError):
-    """A name that task code asked for and that is not there; `in`, `get` and `hasattr` work as ever."""
+    """An unknown name in task code; `in`, `get` and `hasattr` work as usual."""
 
 
 class CredentialsError(RewardgenError):
@@ -63,13 +63,13 @@ class CredentialsError(RewardgenError):
 
 
 class ModelError(RewardgenError):
-    """A language model that is unknown, or a request that it will never accept."""
+    """An unknown language model, or a request that it never accepts."""
 
     exit_code = 2
 
 
 class RunFolderError(RewardgenError):
-    """A run folder that is missing, locked, damaged, or cannot be written."""
+    """A run folder that is missing, locked, damaged or not writable."""
 
     exit_code = 2
 
@@ -79,7 +79,7 @@ class RunFormatError(RunFolderError):
 
 
 class SandboxError(RewardgenError):
-    """A machine that cannot confine generated code as it was asked to."""
+    """A machine that lacks the requested confinement of generated code."""
 
     exit_code = 2
 
@@ -99,7 +99,7 @@ class WorkerError(RewardgenError):
 
 
 class MachineError(RewardgenError):
-    """Work that this machine did not let be done. No fault of what was worked on, so not a `WorkerError`."""
+    """Work that the machine prevented; unlike a `WorkerError`, no fault of the candidate."""
 
 
 class BudgetExhausted(RewardgenError):
@@ -110,17 +110,17 @@ _MANY = 20
 
 
 def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | None:
-    """The valid name closest to a wrong one, or None if nothing is close.
+    """Return the valid name closest to an unknown one, or None if nothing is close.
 
     Args:
-        name: The name that was given.
-        valid: The names that exist.
-        sure: Whether a wrong hint would be worse than none.
+        name: The unknown name.
+        valid: The valid names.
+        sure: True to return close matches only.
     """
     names = list(valid)
-    found = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if sure else 0.6)
-    if found or sure:
-        return found[0] if found else None
+    matches = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if sure else 0.6)
+    if matches or sure:
+        return matches[0] if matches else None
     parts = set(name.lower().split("_"))
     overlap = {candidate: len(parts & set(candidate.lower().split("_"))) for candidate in names}
     best = max(overlap, key=overlap.__getitem__, default=None)
@@ -128,7 +128,7 @@ def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | Non
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str:
-    """A hint for an unknown name: the nearest valid one, then all of them, if they are few or none is near."""
+    """Return a hint for an unknown name: the nearest valid one, and all of them if they are few or none is near."""
     names = sorted(valid)
     close = nearest(name, names)
     listed = ", ".join(names)

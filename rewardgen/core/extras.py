@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 DISTRIBUTION = "rewardgen-rl"
-"""Name on the package index, where `rewardgen` is somebody else's."""
+"""Name on the package index, where `rewardgen` is another package."""
 GROUP = "rewardgen.extras"
 
 _CHECKOUT = Path(__file__).resolve().parents[2]

@@ -1,4 +1,4 @@
-"""Files: written so that a crash at any moment leaves the old content or the new, and read where others left them."""
+"""Files: atomic writes, and careful reads of files that anybody may have written."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _SUFFIX = ".unfinished"
 _UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(_SUFFIX))
 _YOUNG_S = 60.0
 MORE_FILES = "allow more open files, with `ulimit -n 1024`"
-"""A hint."""
+"""Hint for a process without free file handles."""
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
     """Write a file through a temporary name in the same folder, flushed and renamed.
 
     Args:
-        path: The file to write; its parent folders are made.
+        path: The file to write; missing parent folders are created.
         content: Text (UTF-8) or bytes.
 
     Raises:
@@ -45,7 +45,7 @@ def _replace(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        # A confined worker may not change modes: what it writes stays its user's own.
+        # A confined worker may not change modes; its files stay private.
         with contextlib.suppress(PermissionError):
             os.chmod(temporary, 0o644)
         os.replace(temporary, path)
@@ -56,12 +56,11 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def sweep_unfinished(folder: Path, *, shared: bool = False) -> list[Path]:
-    """Remove what `write_atomic` has left where it was killed; what was removed.
+    """Remove temporary files of killed `write_atomic` calls, and return their paths.
 
     Args:
-        folder: Looked through with all below it; nobody writes there now.
-        shared: Whether others may write there now, and more may lie below it than ours: then only what is in the
-            folder itself and not young is removed.
+        folder: Searched with all its subfolders; no process writes there now.
+        shared: True if others may write there: then only old files of the folder itself are removed.
     """
     swept = []
     for place, below, names in os.walk(folder):
@@ -76,20 +75,20 @@ def sweep_unfinished(folder: Path, *, shared: bool = False) -> list[Path]:
 
 
 def is_young(path: Path) -> bool:
-    """Whether a file or folder was made or changed so lately that it may be in use, though nobody holds it yet."""
+    """True if a file or folder changed within the last minute, so it may be in use."""
     return time.time() - path.lstat().st_mtime < _YOUNG_S
 
 
 def read_plain(path: Path, most: int, start: int = 0) -> bytes:
-    """Read a file that somebody else may have put there: no link is followed, and of a pipe nothing is waited for.
+    """Read a plain file that anybody may have written, without following links or waiting for pipes.
 
     Args:
         path: The file.
         most: Largest size [bytes].
-        start: Where in it to begin; nothing is read of a file that is shorter.
+        start: Offset [bytes].
 
     Raises:
-        OSError: It is missing, a link, no plain file, or larger; `strerror` says which.
+        OSError: The file is missing, a link, not a plain file, or larger; `strerror` says which.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -109,12 +108,12 @@ def read_plain(path: Path, most: int, start: int = 0) -> bytes:
 
 
 def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> RunFolderError:
-    """Turn an operating-system error on a path into one that says how to fix it.
+    """Return an error with a fix for an operating-system error on a path.
 
     Args:
         path: The path.
-        error: What the operating system said.
-        option: By which the user chose where the path is.
+        error: Error of the operating system.
+        option: Option that chooses the path.
     """
     if error.errno == errno.ENOSPC:
         return RunFolderError(
@@ -130,10 +129,10 @@ def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> 
 
 
 def cache_folder(name: str) -> Path:
-    """Where something is kept between runs; it may not be there.
+    """Return a folder for data that outlives a run; need not exist.
 
     Raises:
-        RuntimeError: The user has no home.
+        RuntimeError: The user has no home folder.
     """
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "rewardgen" / name

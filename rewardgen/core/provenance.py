@@ -1,4 +1,4 @@
-"""Where a run's numbers come from: versions, source commit, machine, and the command that started it."""
+"""Provenance of a run: versions, source commit, machine and command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = ("torch", "mujoco", "gymnasium", "numpy", "litellm", "openai", "stabl
 
 
 def provenance() -> dict[str, object]:
-    """Versions, git commit of the source tree if it is one, host, and command line, as JSON-ready data."""
+    """Return versions, git commit of a source checkout, host and command line, as JSON-ready data."""
     return {
         "command": shlex.join(["rewardgen", *sys.argv[1:]]),
         "python": platform.python_version(),
@@ -30,12 +30,12 @@ def provenance() -> dict[str, object]:
 
 
 def usable_cores() -> int:
-    """CPU cores that this process may use."""
+    """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def installed_version(package: str) -> str | None:
-    """The version of an installed package; None if it is not installed."""
+    """Return the version of a package; None if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -43,7 +43,7 @@ def installed_version(package: str) -> str | None:
 
 
 def _commit() -> dict[str, object] | None:
-    """Commit of the checkout that the package runs from, and whether it has uncommitted changes."""
+    """Return the commit of the package's checkout, and if it has uncommitted changes; None outside a checkout."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
@@ -53,7 +53,7 @@ def _commit() -> dict[str, object] | None:
 
 def _git(root: Path, *arguments: str) -> str:
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10)
+        result = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=10)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return result.stdout.strip() if result.returncode == 0 else ""

@@ -1,4 +1,4 @@
-"""Registries: the implementations of a seam by name, from this package and from extras (`rewardgen.core.extras`).
+"""Registries: implementations of a seam by name, from this package and from extras (`rewardgen.core.extras`).
 
 ```python
 STRATEGIES: Registry[type[Strategy]] = Registry("strategy")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def is_own(function: Callable[..., object]) -> bool:
-    """True if a function belongs to this package, not to somebody who registered it from outside."""
+    """True if a function belongs to this package."""
     return function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
@@ -27,7 +27,7 @@ class Registry(Generic[T]):
     """Entries by name, in the order in which they were registered.
 
     Args:
-        kind: What an entry is, as it reads in a message: `strategy`, `simulator`, `detector`.
+        kind: Noun for an entry in messages, such as `strategy` or `detector`.
     """
 
     def __init__(self, kind: str) -> None:
@@ -41,7 +41,7 @@ class Registry(Generic[T]):
             UsageError: Another entry has this name already.
         """
         if self._entries.setdefault(name, entry) is not entry:
-            raise UsageError(f"there is a {self._kind} `{name}` already", "register it under another name")
+            raise UsageError(f"the {self._kind} `{name}` exists already", "register it under another name")
         return entry
 
     def remove(self, name: str) -> None:
@@ -56,18 +56,18 @@ class Registry(Generic[T]):
             UsageError: The name is unknown; the hint has the nearest one, and extras that cannot be loaded.
         """
         if name not in self:
-            hint = f"{did_you_mean(name, self._entries)}; your own are known where they are registered: docs/python.md"
+            hint = f"{did_you_mean(name, self._entries)}; import the module that registers your own: docs/python.md"
             broken = "".join(f"; extra `{extra}`: {problem}" for extra, problem in load_extras().items())
             raise UsageError(f"unknown {self._kind} `{name}`", hint + broken)
         return self._entries[name]
 
     def names(self) -> tuple[str, ...]:
-        """Every name, in the order of registration."""
+        """Return all names in the order of registration."""
         load_extras()
         return tuple(self._entries)
 
     def all(self) -> tuple[T, ...]:
-        """Every entry, in the order of registration."""
+        """Return all entries in the order of registration."""
         load_extras()
         return tuple(self._entries.values())
 

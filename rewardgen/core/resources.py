@@ -1,6 +1,6 @@
-"""Where things are: the shipped `envs/` and `prompts/`, and the models of Gymnasium and the DeepMind Control Suite.
+"""Paths of the shipped `envs/` and `prompts/`, and of models of Gymnasium and the DeepMind Control Suite.
 
-The shipped folders are beside the package in a checkout, inside it in an installed wheel.
+The shipped folders are beside the package in a checkout, and inside it in an installed wheel.
 """
 
 from __future__ import annotations
@@ -25,31 +25,27 @@ PACKAGES = {
     "gymnasium:": _Package("Gymnasium", "envs/mujoco/assets", "pip install gymnasium"),
     "dm_control:": _Package("the DeepMind Control Suite", "suite", install_hint("dm-control")),
 }
-"""What comes before the name of a package's model, to where it is."""
+"""Prefix of a model's name to the package with the model."""
 SHIPPED = "shipped:"
-"""What comes before the name of a model beside the shipped tasks."""
+"""Prefix of a model beside the shipped tasks."""
 PACKAGE = Path(__file__).resolve().parents[1]
-"""The folder of this package."""
+"""Folder of this package."""
 
 
 def shipped(folder: Literal["envs", "prompts"]) -> Path:
-    """The folder of the shipped task files or prompt templates.
-
-    Args:
-        folder: Which one.
-    """
+    """Return the folder of the shipped task files or prompt templates."""
     installed = PACKAGE / folder
     return installed if installed.is_dir() else PACKAGE.parent / folder
 
 
 def shipped_task_files() -> list[Path]:
-    """The shipped task files by name, from the folders of those that belong together; not the traps."""
-    found = [path for path in shipped("envs").glob("*/*.py") if path.parent.name != "traps"]
-    return sorted(found, key=lambda path: path.stem)
+    """Return the shipped task files in the order of their names, without the traps."""
+    files = [path for path in shipped("envs").glob("*/*.py") if path.parent.name != "traps"]
+    return sorted(files, key=lambda path: path.stem)
 
 
 def package_models(prefix: str) -> dict[str, Path]:
-    """Name to file of a package's MuJoCo models; empty where it is not installed. Does not import it.
+    """Return the MuJoCo models of a package by file name, without importing it; empty if it is not installed.
 
     Args:
         prefix: One of `PACKAGES`.
@@ -62,18 +58,17 @@ def package_models(prefix: str) -> dict[str, Path]:
 
 
 def model_asset(name: str) -> Path | None:
-    """The file of a model that is found wherever a task file lies, or None for any other.
+    """Return the file of a model with a known prefix; None for a path.
 
     Args:
-        name: Such as `gymnasium:hopper.xml`, `dm_control:cheetah.xml`, or `shipped:cartpole.xml` for one beside the
-            shipped tasks.
+        name: Such as `gymnasium:hopper.xml`, `dm_control:cheetah.xml` or `shipped:cartpole.xml`.
 
     Raises:
-        TaskError: There is no such model.
+        TaskError: The model is unknown.
     """
     if name.startswith(SHIPPED):
-        known = {path.name: path for path in shipped("envs").glob("*/*.xml")}
-        return _one_of(known, name.removeprefix(SHIPPED), "rewardgen ships")
+        models = {path.name: path for path in shipped("envs").glob("*/*.xml")}
+        return _one_of(models, name.removeprefix(SHIPPED), "rewardgen ships")
     for prefix, package in PACKAGES.items():
         if name.startswith(prefix):
             if not (models := package_models(prefix)):

@@ -1,4 +1,4 @@
-"""The base of every configuration and record: frozen, and unknown keys are refused with the nearest valid one."""
+"""Base of configurations and records: frozen models that reject unknown keys with the nearest valid one."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.text import all_visible, visible
 
 Text = Annotated[str, AfterValidator(visible)]
-"""What somebody else wrote, as it may be shown and told again."""
+"""Text by somebody else, made safe to show."""
 
 VisibleData = Annotated[dict[str, Any], BeforeValidator(all_visible)]
-"""Plain data, every text in it likewise."""
+"""Plain data with every text made safe to show."""
 
 
 class Frozen(BaseModel):
-    """An immutable pydantic model that refuses unknown keys by name."""
+    """Immutable pydantic model that rejects unknown keys."""
 
     noun: ClassVar[str] = ""
-    """What it is, where a user writes it; the class's name if empty."""
+    """Noun for the model in messages; the class's name if empty."""
 
     renamed: ClassVar[dict[str, str]] = {}
     """Field names of older run folders to the present ones."""
@@ -33,8 +33,8 @@ class Frozen(BaseModel):
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            # An unset field that this version no longer has: run folders of earlier versions hold such.
             data = {cls.renamed.get(key, key): value for key, value in data.items()}
+            # Run folders of earlier versions hold unset fields that no longer exist.
             data = {key: value for key, value in data.items() if key in cls.model_fields or value is not None}
             unknown = [key for key in data if key not in cls.model_fields]
             if unknown:
@@ -49,20 +49,20 @@ _MESSAGES = {
     "tuple_type": 'it should be a list, such as `["one", "other"]`',
     "too_short": "it is empty",
 }
-"""By pydantic's name of a fault, where its own words speak of Python."""
+"""Pydantic's type of an error to a message without Python terms."""
 
 Model = TypeVar("Model", bound=Frozen)
 
 
 def read_toml(file: Path, hint: str) -> dict[str, Any]:
-    """What a file of the user's says, as plain data.
+    """Read a TOML file.
 
     Args:
         file: The file.
-        hint: What is told if it cannot be read.
+        hint: Hint of the error if it cannot be read.
 
     Raises:
-        UsageError: It cannot be read, or is not TOML.
+        UsageError: The file cannot be read, or is not TOML.
     """
     try:
         return tomllib.loads(file.read_text())
@@ -72,22 +72,22 @@ def read_toml(file: Path, hint: str) -> dict[str, Any]:
         raise UsageError(f"{file} is not TOML: {error}", hint) from error
 
 
-def validated(model: type[Model], told: dict[str, Any], where: str, hint: str) -> Model:
-    """A model from plain data, or the first thing that is wrong with it.
+def validated(model: type[Model], fields: dict[str, Any], where: str, hint: str) -> Model:
+    """Build a model from plain data.
 
     Args:
-        model: The model.
-        told: Its fields.
-        where: Where they come from.
-        hint: What is told of a value that it cannot have.
+        model: Class of the model.
+        fields: Field names to values.
+        where: Source of the fields, for messages.
+        hint: Hint for an invalid value.
 
     Raises:
-        UsageError: It is no such model.
+        UsageError: A field is unknown or invalid; the message has the first fault.
     """
     try:
-        return model.model_validate(told)
+        return model.model_validate(fields)
     except ValidationError as error:
-        found = error.errors()[0]
-        name = ".".join(str(each) for each in found["loc"] if isinstance(each, int) or each.isidentifier())
-        wrong = _MESSAGES.get(found["type"], found["msg"])
-        raise UsageError(f"`{name}` of {where}: {wrong[:1].lower()}{wrong[1:]}", hint) from error
+        fault = error.errors()[0]
+        name = ".".join(str(part) for part in fault["loc"] if isinstance(part, int) or part.isidentifier())
+        message = _MESSAGES.get(fault["type"], fault["msg"])
+        raise UsageError(f"`{name}` of {where}: {message[:1].lower()}{message[1:]}", hint) from error

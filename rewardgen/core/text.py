@@ -1,11 +1,11 @@
-"""Text that somebody else wrote: what a terminal would obey, or a reader not see, is taken out of it."""
+"""Texts by somebody else, without terminal commands and invisible characters."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-# What is a command to a terminal, what nobody sees, and what no file can hold.
+# Commands to a terminal, invisible characters, and characters that no file can hold.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, and C1
     "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # soft hyphen, joiner and fillers
@@ -23,13 +23,9 @@ _SEQUENCE = re.compile(
 
 
 def visible(text: str) -> str:
-    """A text as it may be shown on a terminal, written to a file for readers, and told to a language model.
+    """Return a text that is safe for a terminal, a file and a language model.
 
-    Escape sequences are taken out whole. Half a character becomes the mark for a lost one, a separator of lines that
-    only some programs know a space.
-
-    Args:
-        text: Any text.
+    Escape sequences are removed whole. Half a character becomes a replacement mark, a rare line separator a space.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -38,25 +34,21 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str, most: int = 300) -> str:
-    """A text on one line, cut in the middle to a number of characters."""
+    """Return a text on one line, cut in the middle to `most` characters."""
     line = visible(text).replace("\\", "\\\\").replace("\n", "\\n").replace("\t", " ")
     half = most // 2
     return line if len(line) <= most else f"{line[:half]} [...] {line[-half:]}"
 
 
-def _replacement(found: re.Match[str]) -> str:
-    character = found.group()
+def _replacement(match: re.Match[str]) -> str:
+    character = match.group()
     if "\ud800" <= character <= "\udfff":
         return "\ufffd"
     return " " if character in "\u2028\u2029" else ""
 
 
 def quoted(value: str | tuple[str, ...]) -> str:
-    """The literal of a value, in double quotes where that is the same, without characters that cannot be seen.
-
-    Args:
-        value: Any text, or several.
-    """
+    """Return the Python literal of a text or of several, in double quotes if possible."""
     if isinstance(value, tuple):
         return f"({', '.join(map(quoted, value))},)"
     text = repr(value)
@@ -64,13 +56,9 @@ def quoted(value: str | tuple[str, ...]) -> str:
 
 
 def all_visible(data: Any) -> Any:
-    """Plain data with every text in it made visible, those that are keys too.
-
-    Args:
-        data: As JSON holds it.
-    """
+    """Return JSON data with every text made safe to show, keys included; see `visible`."""
     if isinstance(data, str):
         return visible(data)
     if isinstance(data, dict):
         return {all_visible(key): all_visible(value) for key, value in data.items()}
-    return [all_visible(each) for each in data] if isinstance(data, list | tuple) else data
+    return [all_visible(item) for item in data] if isinstance(data, list | tuple) else data

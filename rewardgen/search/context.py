@@ -142,15 +142,15 @@ class Context(NamedTuple):
 
     def rank_with_baselines(self) -> Ranking:
         """Rank all candidates and the task's own rewards."""
-        own = [record for name in self.history.baselines if (record := self.history.baseline_record(name))]
-        return self.parts.judge.rank([*self.records(), *own])
+        baselines = [record for name in self.history.baselines if (record := self.history.baseline_record(name))]
+        return self.parts.judge.rank([*self.records(), *baselines])
 
     async def within_budget(self, call: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
         """Return the result of a model call, or `otherwise` if money or time is up, which ends the search."""
         limit = asyncio.timeout(self.remaining_s)
         try:
             if self.time_up:
-                call.close()  # awaited, the request would be sent and paid for
+                call.close()  # not awaited: the request would be sent and paid
                 raise BudgetExhausted(self.time_up)
             async with limit:
                 return await call

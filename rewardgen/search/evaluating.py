@@ -1,7 +1,7 @@
-"""The steps that train candidates, give the leaders further seeds, and study the results.
+"""Steps that train candidates, give the leaders further seeds, and analyse the results.
 
-Further seeds go where they decide: for the same number of trainings, that picks a better reward than equal seeds for
-every candidate, unless candidates differ far more than seeds do (docs/statistics.md has the simulation).
+Further seeds for the leaders pick a better reward than equal seeds for every candidate at the same number of trainings,
+unless candidates differ far more than seeds do (simulated in docs/statistics.md).
 """
 
 from __future__ import annotations
@@ -19,9 +19,7 @@ from rewardgen.store.records import BASELINES, Analysis, RewardSpec, SliceFailur
 
 
 def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
-    """Train the slices of a phase that have no result yet.
-
-    Slices that the time limit of the search interrupts have failed.
+    """Train the slices of a phase without a result; slices that the search's time limit interrupts fail.
 
     Args:
         run: The run.
@@ -69,7 +67,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             cancel=cancel,
         )
     for spec in missing if cancel.is_set() else ():
-        # A further seed without time is no failure of a leader.
+        # A further seed that ran out of time does not count against a leader.
         if spec.seed in history.search_seeds and (phase, spec.candidate_id, spec.seed) not in history.trained:
             record(SliceResult(**spec.model_dump(), failure=SliceFailure(kind="timeout", message=run.time_up)))
 
@@ -111,7 +109,7 @@ def _next_round(run: Context) -> dict[str, tuple[int, ...]]:
 
 
 def contenders(ranking: Ranking, counts: Mapping[str, int], leaders: int, most: int) -> list[str]:
-    """Leaders of which any may be the best, fewest seeds first; none if the order is settled.
+    """Return the leaders that may be the best, fewest seeds first; empty if the order is settled.
 
     Args:
         ranking: Ranking of all candidates.
@@ -160,5 +158,5 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
 
 
 def _lacks_diagnosis(analysis: Analysis) -> bool:
-    """True for the last generation of a run that was extended: nobody was to read its diagnoses then."""
+    """True in an extended run for its former last generation, which needed no diagnoses."""
     return not analysis.diagnosis and not any(flag.detector == "no-diagnosis" for flag in analysis.flags)

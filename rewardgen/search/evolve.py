@@ -1,4 +1,4 @@
-"""Evolution: the parents and the operator of each new candidate."""
+"""Evolution: operator and parents of each new candidate."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ RESTARTED: tuple[Operator, ...] = ("draft", "explore", "crossover", "draft", "re
 """After two or more generations without a gain: also fresh drafts, which see no parent."""
 PLATEAU = 2
 """Generations without a gain before fresh drafts; the default patience of a run is longer."""
-_LED_BY_A_LENS: tuple[Operator, ...] = ("draft", "explore", "rewrite")
-_OF_THE_BEST = 2
+_WITH_LENS: tuple[Operator, ...] = ("draft", "explore", "rewrite")
+_FROM_BEST = 2
 """Slots of a generation whose first parent is the best of the archive."""
 _DRAWS = 8
 """Draws of parents for an operator before the next operator is tried."""
@@ -50,7 +50,7 @@ class Evolve:
         ranking = self._judge.rank(records)
         archive = ranking.ids
         mix = _mix(archive, stalled_generations(records, self._judge))
-        hints = lenses(self._config.seed, sum(record.candidate.operator in _LED_BY_A_LENS for record in records))
+        hints = lenses(self._config.seed, sum(record.candidate.operator in _WITH_LENS for record in records))
         spent = in_vain(records, ranking, generation - 1)
         slots: list[Slot] = []
         for number in range(self._config.candidates):
@@ -60,7 +60,7 @@ class Evolve:
                     candidate_id=slot_id(generation, number),
                     operator=operator,
                     parents=parents,
-                    lens=next(hints) if operator in _LED_BY_A_LENS else "",
+                    lens=next(hints) if operator in _WITH_LENS else "",
                     seed=rng.randrange(2**31),
                 )
             )
@@ -79,7 +79,7 @@ def _mix(archive: Sequence[str], stalled: int) -> tuple[Operator, ...]:
 
 
 def in_vain(records: Sequence[CandidateRecord], ranking: Ranking, generation: int) -> set[Pair]:
-    """Operators and parents of a generation whose children are no better than their parents."""
+    """Return operators and parents of a generation whose children are no better than their parents."""
     return {
         (record.candidate.operator, record.candidate.parents)
         for record in records
@@ -88,24 +88,24 @@ def in_vain(records: Sequence[CandidateRecord], ranking: Ranking, generation: in
 
 
 def _chosen(archive: Sequence[str], mix: Sequence[Operator], number: int, spent: set[Pair], rng: random.Random) -> Pair:
-    """Operator and parents of a slot: the operator of the mix, or the next one that is not spent."""
+    """Return operator and parents of a slot: those of the mix, or the next that did not fail before."""
     for turn in range(len(mix)):
         operator = mix[(number + turn) % len(mix)]
         if operator == "crossover" and len(archive) < 2:
             operator = "edit"
         for draw in range(_DRAWS):
-            of_the_best = number < _OF_THE_BEST and draw == 0
-            pair = (operator, _parents(archive, operator, of_the_best, rng))
+            from_best = number < _FROM_BEST and draw == 0
+            pair = (operator, _parents(archive, operator, from_best, rng))
             if pair not in spent:
                 return pair
     return "draft", ()
 
 
-def _parents(archive: Sequence[str], operator: Operator, of_the_best: bool, rng: random.Random) -> tuple[str, ...]:
-    """The best of the archive, or a draw from it; a crossover has a second parent."""
+def _parents(archive: Sequence[str], operator: Operator, from_best: bool, rng: random.Random) -> tuple[str, ...]:
+    """Return the best of the archive, or a draw from it; a crossover has a second parent."""
     if operator == "draft":
         return ()
-    first = archive[0] if of_the_best else _drawn(archive, rng)
+    first = archive[0] if from_best else _drawn(archive, rng)
     return (first, _drawn([id for id in archive if id != first], rng)) if operator == "crossover" else (first,)
 
 

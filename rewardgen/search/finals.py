@@ -1,4 +1,4 @@
-"""The finals: one winner, chosen on the search alone, against the task's own rewards on fresh seeds."""
+"""Finals: one winner, chosen by the search alone, against the task's own rewards on fresh seeds."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
 
 def _failed(history: History, ids: Sequence[str] | None = None) -> list[str]:
     """Rewards that failed to train on a fresh seed: of `ids`, or of the candidates in the finals."""
-    wanted = [id for id in history.finalists if id not in BASELINES] if ids is None else ids
-    results = {id: history.result("final", id) for id in wanted}
+    ids = [id for id in history.finalists if id not in BASELINES] if ids is None else ids
+    results = {id: history.result("final", id) for id in ids}
     return [id for id, result in results.items() if result and result.failure]
 
 
@@ -83,8 +83,8 @@ def opponents(history: History) -> tuple[str, ...]:
     The sparse reward replaces a human reward that is missing or failed to train. All others train on the first block.
     """
     failed = _failed(history, (*history.baselines,))
-    own = [id for id in BASELINES if id in history.baselines and id not in failed][:1]
-    return (*own, *(id for id in (history.init_id,) if id in history.finalists[1:]))
+    baseline = [id for id in BASELINES if id in history.baselines and id not in failed][:1]
+    return (*baseline, *(id for id in (history.init_id,) if id in history.finalists[1:]))
 
 
 def _next_block(history: History) -> dict[str, tuple[int, ...]]:
@@ -107,8 +107,9 @@ def _next_block(history: History) -> dict[str, tuple[int, ...]]:
 def _looks(history: History) -> dict[str, Look]:
     """The winner against each opponent, on the seeds that both have."""
     values = {id: _fitness_values(history.result("final", id)) for id in history.finalists}
-    own, most = values[history.finalists[0]], len(history.final_seeds)
-    return {id: look(own[: len(values[id])], values[id], most) for id in opponents(history) if own and values.get(id)}
+    winner, most = values[history.finalists[0]], len(history.final_seeds)
+    compared = [id for id in opponents(history) if winner and values.get(id)]
+    return {id: look(winner[: len(values[id])], values[id], most) for id in compared}
 
 
 def _judge(run: Context, chosen: str) -> None:
@@ -141,7 +142,7 @@ def summarise(reason: str, history: History) -> Summary:
         for id in BASELINES
         if chosen and id in estimates
     }
-    bar = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
+    baseline = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
     scale = human_scale(values)
     conclusion = [_conclusion(chosen, estimates, against, looks, results, scale is not None)]
     conclusion += [_about_failed(history), _about_init(history, chosen, estimates, looks), _about_earlier(history)]
@@ -151,7 +152,7 @@ def summarise(reason: str, history: History) -> Summary:
         rows=tuple(_row(id, result, estimates, scale) for id, result in results.items()),
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
-        difference=looks[bar].difference if bar in looks else None,
+        difference=looks[baseline].difference if baseline in looks else None,
         conclusion=" ".join(sentence for sentence in conclusion if sentence),
     )
 
@@ -161,7 +162,7 @@ def _fitness_values(result: CandidateResult | None) -> list[float]:
 
 
 def human_scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | None:
-    """Fitness of the human and the sparse reward; None if they are within noise of each other, and so are no scale."""
+    """Return the fitness of the human and the sparse reward; None if they are within noise of each other."""
     human, sparse = values.get("human"), values.get("sparse")
     if not human or not sparse or standing(human, sparse) == "on par":
         return None
@@ -171,15 +172,15 @@ def human_scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | 
 def _row(
     id: str, result: CandidateResult, estimates: Mapping[str, Interval], scale: tuple[float, float] | None
 ) -> FinalRow:
-    own = estimates.get(id)
+    fitness = estimates.get(id)
     rates = [run.final_success_rate for run in result.slices if run.final_success_rate is not None]
     return FinalRow(
         candidate_id=id,
-        fitness=own,
-        success_rate=result.success_rate if own else None,
-        success_interval=proportion_interval(rates, STARTS) if own and len(rates) == len(result.slices) else None,
-        parts=result.parts if own else {},
-        human_normalised=human_normalised(own.value, *scale) if own and scale else None,
+        fitness=fitness,
+        success_rate=result.success_rate if fitness else None,
+        success_interval=proportion_interval(rates, STARTS) if fitness and len(rates) == len(result.slices) else None,
+        parts=result.parts if fitness else {},
+        human_normalised=human_normalised(fitness.value, *scale) if fitness and scale else None,
         seeds=len(result.slices),
         failure=f"{result.failure.kind}: {result.failure.message}" if result.failure else "",
     )
@@ -201,36 +202,36 @@ def _conclusion(
     words = [
         f"{chosen} reaches a fitness of {fitness} and a success rate of {rate} over {count(seeds, 'fresh seed')}.",
         *([f"Parts of the fitness: {named(result.parts)}."] if result.parts else []),
-        *(_comparison(id, against[id], estimates[id], looks.get(id)) for id in BASELINES if id in against),
+        *(_comparison(f"{id} reward", against[id], estimates[id], looks.get(id)) for id in BASELINES if id in against),
     ]
     failed = [id for id in BASELINES if id in results and id not in against]
-    words += [f"The {id} reward failed to train, so there is no comparison with it." for id in failed]
+    words += [f"The {id} reward failed to train, so the winner is not compared with it." for id in failed]
     if len(against) == len(BASELINES) and not scaled:
         words.append("The human and the sparse reward are within noise of each other: no human-normalised score.")
-    words += ["With a single seed, any of this may be noise."] if seeds == 1 else []
+    words += ["With a single seed, every difference may be noise."] if seeds == 1 else []
     return " ".join(words)
 
 
 def _about_failed(history: History) -> str:
     failed = [id for id in _failed(history) if id != history.init_id]
-    return f"{', '.join(failed)} led the search, and failed to train on a fresh seed." if failed else ""
+    return f"{', '.join(failed)} led the search but failed to train on a fresh seed." if failed else ""
 
 
 def _about_init(
     history: History, chosen: str | None, estimates: Mapping[str, Interval], looks: Mapping[str, Look]
 ) -> str:
-    """The fate of the user's own reward, if there is one."""
+    """Return a sentence on the user's own reward; empty without one."""
     record = history.record(history.init_id) if history.init_id else None
     if record is None or chosen is None:
         return ""
     init, repaired = record.candidate.id, record.candidate.repairs > 0
     if init == chosen:
-        return f"{init} is the reward of `--init`{', repaired' if repaired else ''}: no better one was found."
+        return f"{init} is the reward of `--init`{' after a repair' if repaired else ''}; no better reward was found."
     if init in _failed(history):
         return f"The reward of `--init`, {init}, failed to train on a fresh seed."
     if init not in looks:
         return f"The reward of `--init`, {init}, did not reach the finals."
-    name = "given, then repaired" if repaired else "given"
+    name = f"reward of `--init`{' after its repair' if repaired else ''}"
     return _comparison(name, looks[init].standing, estimates[init], looks[init])
 
 
@@ -239,14 +240,14 @@ def _about_earlier(history: History) -> str:
     if not history.earlier_finals:
         return ""
     chosen = ", ".join((summary and summary.chosen) or "nothing" for _, summary in history.earlier_finals)
-    return f"Earlier finals on other seeds chose {chosen}; the user could see that before asking for more generations."
+    return f"Earlier finals on other seeds chose {chosen}, and the user saw them before asking for more generations."
 
 
-def _comparison(baseline: str, result: Standing, estimate: Interval, seen: Look | None = None) -> str:
-    """The winner against another reward, with the certainty of the answer."""
-    text = f"It {'beats' if result == 'above' else 'does not beat'} the {baseline} reward ({number(estimate.value)})"
-    text += {"above": "", "on par": ": the two are within noise", "below": ", which is better"}[result]
+def _comparison(name: str, result: Standing, estimate: Interval, seen: Look | None = None) -> str:
+    """Compare the winner with another reward, with the interval of the difference."""
+    text = f"It {'beats' if result == 'above' else 'does not beat'} the {name} ({number(estimate.value)})"
+    text += {"above": "", "on par": ": they differ by no more than noise", "below": ", which is better"}[result]
     if seen and (difference := seen.difference):
-        text += f" (difference of the means {with_interval(difference)}"
-        text += f": none larger than {number(max(-difference.low, difference.high))})" if result == "on par" else ")"
+        text += f"; the difference of the means is {with_interval(difference)}"
+        text += f", so at most {number(max(-difference.low, difference.high))}" if result == "on par" else ""
     return f"{text}."

@@ -1,4 +1,4 @@
-"""Looking at rewards outside a run's search: through the critic's gates, or one beside another."""
+"""Inspection of rewards outside a search: the critic's gates, and the distance of two rewards."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from rewardgen.training.cache import get_or_record_transitions
 from rewardgen.training.setup import card_for
 
 _MOST_BYTES = 16 << 20
-"""Of a file with a reward; the language allows much less."""
+"""Largest reward file [bytes]; the language allows much less."""
 
 
 def check_rewards(task: str, sources: Mapping[str, str]) -> Review:
-    """Put rewards through the critic's gates.
+    """Review rewards without training them.
 
     Args:
         task: Task reference.
-        sources: Name of each, such as its file's, to its text.
+        sources: Name of each reward, such as its file's, to its source.
 
     Returns:
-        Verdicts by these names.
+        Verdicts by name.
 
     Raises:
         TaskError: The task cannot be simulated.
@@ -44,36 +44,35 @@ def check_rewards(task: str, sources: Mapping[str, str]) -> Review:
         card = card_for(None, get_or_record_transitions(lasting_reference(task), transitions))
         critic = Critic(SandboxedReviewer(transitions, MEASURING, scratch), compares=False)
         verdicts, not_available = critic.review(candidates, card)
-    named = {names[id]: each.model_copy(update={"candidate_id": names[id]}) for id, each in verdicts.items()}
-    return Review(named, not_available)
+    by_name = {names[id]: verdict.model_copy(update={"candidate_id": names[id]}) for id, verdict in verdicts.items()}
+    return Review(by_name, not_available)
 
 
 def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> Comparison:
-    """Compare two rewards on a run's recorded transitions; on fresh ones if the run has none, of a shipped task.
+    """Compare two rewards on a run's recorded transitions, or on fresh ones of a shipped task.
 
-    Anybody may have written in the folder: its task file is not run, and its rewards with every layer of the sandbox,
-    whoever started the run, and with whatever sandbox.
+    Anybody may have written the folder, so its task file is never run, and its rewards run with every sandbox layer.
 
     Args:
-        folder: The run.
-        history: What is known of it.
-        one: A reward for its task.
-        other: Another, with another id.
+        folder: Folder of the run.
+        history: State of the run.
+        one: A reward for the run's task.
+        other: Another reward with another id.
 
     Raises:
         SandboxError: A layer is missing on this machine.
-        UsageError: One of the rewards cannot be computed on the transitions, or these are missing or cannot be read.
+        UsageError: A reward cannot be computed on the transitions, or they are missing or damaged.
         RunFolderError: The run has not begun.
     """
     config, card = history.config, history.card
     if config is None or card is None:
-        raise RunFolderError(f"run {folder.id} has not begun", f"start it anew and delete {folder.path}")
+        raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
     with scratch_folder() as scratch:
         transitions = folder.transitions
         if not transitions.exists():
             if config.task not in shipped_tasks():
                 raise UsageError(
-                    f"run {folder.id} has no recorded transitions, and its task file {config.task} is not run for this",
+                    f"run {folder.id} has no recorded transitions, and its own task file is not run",
                     f"compare runs that still have their {folder.transitions.name}",
                 )
             transitions = scratch / transitions.name
@@ -82,18 +81,15 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
         try:
             return SandboxedReviewer(transitions, limits, scratch).compare(one, other, card)
         except SandboxError as error:
-            hint = "leave out `--rewards`: what a run folder holds runs with every layer only; see `rewardgen doctor`"
+            hint = "leave out `--rewards`: rewards of a run folder need every sandbox layer, see `rewardgen doctor`"
             raise SandboxError(error.message, hint) from error
 
 
 def read_reward(path: Path) -> str:
-    """The text of a reward file; of one from `best/` the reward alone.
-
-    Args:
-        path: The file.
+    """Read the source of a reward from a file; from an exported file, the reward alone.
 
     Raises:
-        UsageError: It cannot be read, or is no text.
+        UsageError: The file cannot be read, or is no text.
     """
     try:
         return reward_in(read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode())

@@ -1,4 +1,4 @@
-"""Judges: the ranking of candidates that parents, stop rules and finals go by.
+"""Judges: the ranking of candidates for parents, stop rules and finals.
 
 To add a judge, write a class with `rank`, and register a function that builds it from a run's configuration:
 
@@ -83,9 +83,9 @@ JUDGES.register("fitness", lambda config: FitnessJudge())
 
 def improves(record: CandidateRecord, ranking: Ranking) -> bool:
     """True if a candidate is ranked above all its ranked parents, of which there must be one."""
-    own = ranking.rank(record.candidate.id)
+    child = ranking.rank(record.candidate.id)
     parents = [rank for id in record.candidate.parents if (rank := ranking.rank(id))]
-    return own is not None and bool(parents) and all(own.estimate > parent.estimate for parent in parents)
+    return child is not None and bool(parents) and all(child.estimate > parent.estimate for parent in parents)
 
 
 def stalled_generations(records: Sequence[CandidateRecord], judge: Judge) -> int:

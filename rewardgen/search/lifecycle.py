@@ -129,11 +129,11 @@ class Resume(NamedTuple):
 
 
 def foreign_config(folder: RunFolder, how: Resume) -> RunConfig | None:
-    """The configuration to ask the user about, if they did not start the run here with it; else None.
+    """Return the configuration that the user must agree to, if they did not start the run here with it; else None.
 
     Args:
-        folder: The run's folder.
-        how: Options of `resume`; the user agrees to them by giving them.
+        folder: Folder of the run.
+        how: Options of `resume`, which the user agrees to by giving them.
 
     Raises:
         RunFolderError: The run is damaged.
@@ -145,15 +145,15 @@ def foreign_config(folder: RunFolder, how: Resume) -> RunConfig | None:
 
 
 def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> EndedRun:  # noqa: B008
-    """Resume a run. Nothing that was finished is done again.
+    """Resume a run without repeating finished work.
 
-    A finished run is only read, unless more generations are asked for: then the search goes on after the last one with
-    all candidates, and new finals use seeds that were never used.
+    A finished run is only read. With more generations, its search continues with all candidates, and new finals use
+    unused seeds.
 
     Raises:
         RunFolderError: The run is damaged or held by another process, its task has changed, or files are missing.
-        UsageError: The user did not start the run here with this configuration, and did not agree to it; or options
-            cannot affect a finished run.
+        UsageError: The user neither started the run here with this configuration nor agreed to it, or options cannot
+            change a finished run.
         KeyboardInterrupt: The run was interrupted again.
     """
     with folder.locked(), _termination_as_interrupt():
@@ -161,7 +161,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         sweep_unfinished(folder.path)
         history = History.load(folder)
         if history.config is None:
-            raise RunFolderError(f"run {folder.id} has not begun", f"start it again and delete {folder.path}")
+            raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
         if history.summary is not None and not how.generations:
             if how.changes:
                 hint = f"add `--generations 1` to use them (`rewardgen resume {folder.word} --generations 1`)"

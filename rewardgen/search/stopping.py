@@ -1,4 +1,4 @@
-"""Why a search stops: one function per rule, in the order in which they are asked."""
+"""Stop rules of a search: one function per rule, in the order of checking."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _RISING = 0.1
 
 
 def stop_reason(run: Context, generation: int) -> str:
-    """Why this generation does not start; empty to go on. A generation that was started is always finished.
+    """Return the reason not to start a generation; empty to start it. A started generation is always finished.
 
     Args:
         run: The run.
@@ -91,11 +91,11 @@ def doubt_steps(run: Context) -> None:
 
 
 def _too_few_steps(run: Context) -> str:
-    """The warning, if the task's own rewards are within noise of each other and all their curves still rise."""
+    """Return a warning if the baselines are within noise of each other and all their curves rise; else empty."""
     history = run.history
-    own = [rank for rank in run.rank_with_baselines().ranks if rank.candidate_id in history.baselines]
+    ranks = [rank for rank in run.rank_with_baselines().ranks if rank.candidate_id in history.baselines]
     results = [result for name in history.baselines if (result := history.result("search", name))]
-    if len(own) < 2 or leads(*own[:2]) or not all(map(_still_rises, results)):
+    if len(ranks) < 2 or leads(*ranks[:2]) or not all(map(_still_rises, results)):
         return ""
     assert history.training is not None
     values = " and ".join(f"{result.candidate_id} {number(result.fitness)}" for result in results)

@@ -84,7 +84,7 @@ def test_mjcf_that_does_not_load_is_told(rewardgen, tmp_path):
     ("options", "told", "hint"),
     [
         (("--model", ""), "the `--model` is empty", "leave it out for `builtin`"),
-        (("--model", "openai/m", "--api-base", "127.0.0.1:1/v1"), "is no address", "write `http://127.0.0.1:1/v1`"),
+        (("--model", "openai/m", "--api-base", "127.0.0.1:1/v1"), "is not an address", "write `http://127.0.0.1:1/v1`"),
     ],
 )
 def test_a_model_that_cannot_be_meant_is_told_before_a_run_is_made(rewardgen, tmp_path, options, told, hint):

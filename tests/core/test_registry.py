@@ -30,7 +30,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_one():
 
 def test_a_name_is_given_once():
     registry = fruit()
-    with pytest.raises(UsageError, match="there is a fruit `pear` already"):
+    with pytest.raises(UsageError, match="the fruit `pear` exists already"):
         registry.register("pear", "yellow")
     assert registry.register("pear", registry.get("pear")) == "green"
 

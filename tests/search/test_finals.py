@@ -55,13 +55,15 @@ def test_reward_below_the_human_one_is_said_plainly():
     summary = summarise(
         "done", ["best", "human", "sparse"], a_history(best=[3, 3, 3.1, 3, 3], human=HUMAN, sparse=SPARSE)
     )
-    assert "does not beat the human reward (5.01), which is better (difference" in summary.conclusion
+    assert "does not beat the human reward (5.01), which is better; the difference" in summary.conclusion
     assert "beats the sparse reward" in summary.conclusion
 
 
 def test_reward_within_noise_of_the_sparse_one_is_said_plainly():
     summary = summarise("done", ["best", "sparse"], a_history(best=[1.0, 1.2, 0.8, 1.0, 1.1], sparse=SPARSE))
-    assert "does not beat the sparse reward (1): the two are within noise (difference" in summary.conclusion
+    assert (
+        "does not beat the sparse reward (1): they differ by no more than noise; the difference" in summary.conclusion
+    )
 
 
 def test_a_winner_that_failed_on_a_fresh_seed_is_told_beside_the_one_that_took_its_place():
@@ -69,7 +71,7 @@ def test_a_winner_that_failed_on_a_fresh_seed_is_told_beside_the_one_that_took_i
     summary = summarise("done", ["steady", "lucky"], history)
     assert summary.chosen == "steady"
     assert summary.rows[1].fitness is None and "non-finite" in summary.rows[1].failure
-    assert "lucky led the search, and failed to train on a fresh seed" in summary.conclusion
+    assert "lucky led the search but failed to train on a fresh seed" in summary.conclusion
 
 
 def test_baseline_is_never_chosen():
@@ -116,7 +118,7 @@ def test_where_nothing_will_be_decided_no_further_block_is_opened_and_the_bound_
     search, history = a_search(tmp_path, Near(), generations=1, final_seeds=20)
     summary = search()
     assert opened(history) == {summary.chosen: 10, "human": 10, "sparse": 5}
-    assert summary.against_human == "on par" and "none larger than 0." in summary.conclusion
+    assert summary.against_human == "on par" and ", so at most 0." in summary.conclusion
     assert [row.seeds for row in summary.rows] == [10, 10, 5]
     assert summary.difference.low < 0.0 < summary.difference.high
 
@@ -144,7 +146,7 @@ def test_if_the_winner_fails_on_a_fresh_seed_the_next_of_the_search_takes_its_pl
     search, history = a_search(tmp_path, Fragile(), generations=1, final_seeds=5)
     summary = search()
     assert summary.chosen == "g00-k2" and history.finalists == ("g00-k2", "g00-k3", "human", "sparse")
-    assert "g00-k3 led the search, and failed to train on a fresh seed" in summary.conclusion
+    assert "g00-k3 led the search but failed to train on a fresh seed" in summary.conclusion
     assert [row.seeds for row in summary.rows] == [5, 5, 5, 5]
 
 

@@ -373,19 +373,19 @@ def test_a_persons_reward_is_the_first_candidate_and_told_of_at_the_end(tmp_path
     record = history.record("g00-k0")
     assert record and record.candidate.source == GIVEN and record.result
     assert {"g00-k0", "human", "sparse", summary.chosen} == {row.candidate_id for row in summary.rows}
-    assert "It beats the given reward (0.0" in summary.conclusion
+    assert "It beats the reward of `--init` (0.0" in summary.conclusion
 
 
 def test_a_persons_reward_that_is_the_best_is_the_one_to_keep(tmp_path):
     search, _ = a_search(tmp_path, Crew(fitness=lambda id: -float(id[5:])), given=GIVEN, generations=1)
     summary = search()
-    assert summary.chosen == "g00-k0" and "no better one was found" in summary.conclusion
+    assert summary.chosen == "g00-k0" and "no better reward was found" in summary.conclusion
 
 
 def test_a_persons_reward_that_was_repaired_is_not_told_as_theirs(tmp_path):
     search, history = a_search(tmp_path, Crew(repairable=("g00-k0",)), given=GIVEN, generations=1)
     conclusion = search().conclusion
-    assert history.record("g00-k0").candidate.repairs == 1 and "the given, then repaired reward" in conclusion
+    assert history.record("g00-k0").candidate.repairs == 1 and "the reward of `--init` after its repair" in conclusion
 
 
 def test_a_persons_reward_that_is_rejected_is_told(tmp_path):
