@@ -18,12 +18,6 @@ ATTACKS = {
     "list in a default value": _attack(
         effects.made, True, f"calls.append(0)\nif len(calls) > 1000:\n{_WRITE}", parameters=", calls=[]"
     ),
-    "dict in a default value": _attack(
-        effects.state_changed,
-        False,
-        f'memory["n"] = memory.get("n", 0) + 1\nif memory["n"] > 1000:\n{_SPOIL}',
-        parameters=", *, memory={}",
-    ),
     "module constant": _attack(
         effects.made, True, f"CALLS.append(0)\nif len(CALLS) > 1000:\n{_WRITE}", before="CALLS = []"
     ),
@@ -48,21 +42,6 @@ def counter():
     return count
 count = counter()
 """,
-    ),
-    "zip that runs out": _attack(
-        effects.state_changed,
-        False,
-        f"for _ in steps:\n    break\nelse:\n{_SPOIL}",
-        before="steps = zip(range(1000), range(1000))",
-    ),
-    "cache of functools": _attack(
-        effects.state_changed,
-        False,
-        f"seen(float(pole_upright[0]))\nif seen.cache_info().currsize > 1000:\n{_SPOIL}",
-        before="import functools\n@functools.lru_cache(None)\ndef seen(x):\n    return x",
-    ),
-    "tensor that counts": _attack(
-        effects.state_changed, False, f"N.add_(1)\nif N > 1000:\n{_SPOIL}", before="N = torch.zeros(())"
     ),
     "file that grows": _attack(
         effects.leaked,

@@ -18,12 +18,10 @@ HANGS = {
     "endless loop": _hang("while True:\n    pass"),
     "endless iterator": _hang("import itertools\nfor _ in itertools.count():\n    pass"),
     "sleep": _hang("import time\ntime.sleep(3600)"),
-    "regular expression": _hang('import re\nre.match("(a+)+$", "a" * 64 + "b")'),
     "huge integer": _hang("x = 7 ** 10 ** 8", gate="probe"),
     "loop over loops": _hang(
         "total = sum(1 for a in range(10**5) for b in range(10**5) for c in range(10**5))", gate="probe"
     ),
-    "wait for nothing": _hang("import select\nselect.select([], [], [])"),
     "catches its interruption": _hang(
         """
 import signal, time
@@ -36,7 +34,6 @@ while True:
         pass
 """
     ),
-    "number of many digits": _hang("x = 9\nfor _ in range(40):\n    x = x ** 9", gate="probe"),
     "matrices without end": _hang(
         """
 wide = torch.ones(1000, 1000)
@@ -52,7 +49,6 @@ for _ in range(1000):
 TAKES = {
     "bytes": _take('x = bytearray(1 << 20) * 1024\nx[::4096] = b"x" * len(x[::4096])' + _GOT),
     "text that doubles": _take('x = "x"\nfor _ in range(30):\n    x += x' + _GOT),
-    "tensor of zeros": _take("x = torch.zeros(1 << 28)\nx += 1.0" + _GOT),
     "memory map": _take(
         'import mmap\nx = mmap.mmap(-1, 1 << 30, mmap.MAP_PRIVATE)\nx[::4096] = b"x" * (1 << 18)' + _GOT
     ),
@@ -65,7 +61,6 @@ for _ in range(1024):
 """
         + _GOT
     ),
-    "memory of the system": _take('open("/dev/shm/rewardgen-attack", "wb").close()' + _GOT),
     "large file": _take(
         'file = open("@OWN@/large", "wb")\nfor _ in range(256):\n    file.write(bytes(1 << 20))' + _GOT
     ),

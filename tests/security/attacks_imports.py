@@ -12,16 +12,10 @@ def _attack(seen, body, **parts):
 
 ATTACKS = {
     "import os": _attack(effects.made, 'import os\nos.mkdir("@OUT@/new")'),
-    "import of a name": _attack(effects.made, 'from os import mkdir as exp\nexp("@OUT@/new")'),
-    "import above the function": _attack(effects.made, 'p.Path("@OUT@/new").touch()', before="import pathlib as p"),
     "dunder import": _attack(effects.made, _MKDIR),
     "importlib": _attack(
         effects.folder_gone, 'import importlib\nimportlib.import_module("shutil").rmtree("@OUT@/empty")'
     ),
-    "modules that torch has imported": _attack(
-        effects.made, 'torch.serialization.os.rename("@OUT@/kept", "@OUT@/new")'
-    ),
-    "loaded modules": _attack(effects.made, 'import sys\nsys.modules["posix"].mkdir("@OUT@/new")'),
     "sys through typing": _attack(effects.made, 'import typing\ntyping.sys.modules["os"].mkdir("@OUT@/new")'),
     "star import": Attack(
         "imports",
@@ -30,8 +24,6 @@ ATTACKS = {
         True,
     ),
     "eval": _attack(effects.made, f"eval({_MKDIR!r})"),
-    "exec of text": _attack(effects.made, f"exec(compile({_MKDIR!r}, 'x', 'exec'))"),
-    "pickle": _attack(effects.made, 'import pickle\npickle.loads(b"cposix\\nmkdir\\n(V@OUT@/new\\ntR.")'),
     "module that it writes itself": _attack(
         effects.made,
         """
@@ -53,9 +45,5 @@ import evil
     "fullwidth letters": _attack(effects.made, f"ｅｖａｌ({_MKDIR!r})"),
     "hidden in a reversed comment": Attack(
         "imports", reward(f"{_MKDIR} # \u202e innocent"), effects.made, True, gate="source"
-    ),
-    "library by torch": _attack(
-        effects.made,
-        "import ctypes\nctypes.PyDLL(None).PyRun_SimpleString(b\"__import__('os').mkdir('@OUT@/new')\")",
     ),
 }

@@ -24,7 +24,6 @@ if found.__init__.__globals__["system"]("echo > @OUT@/new"):
         'raise ValueError(helper.__globals__["__builtins__"]["open"]("@KEY@").read())',
         before="def helper(x):\n    return x",
     ),
-    "builtins by name": _attack(effects.folder_gone, True, '__builtins__["__import__"]("os").rmdir("@OUT@/empty")'),
     "frames by sys": _attack(
         effects.rival_changed,
         False,
@@ -75,14 +74,6 @@ match (lambda: 0):
         effects.kept_changed, True, 'torch.__dict__["serialization"].__dict__["os"].remove("@OUT@/kept")'
     ),
     "self of a bound method": _attack(effects.state_changed, False, "cart_velocity.sum.__self__.data.zero_()"),
-    "class made by type": _attack(
-        effects.made,
-        True,
-        """
-made = type("T", (), {"__del__": lambda self: __import__("os").mkdir("@OUT@/new")})
-made()
-""",
-    ),
     "memory of an object by ctypes": _attack(
         effects.state_changed, False, "import ctypes\nctypes.memset(cart_velocity.data_ptr(), 0, 16)"
     ),

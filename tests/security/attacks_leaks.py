@@ -25,23 +25,11 @@ def _rival(body, **parts):
 ATTACKS = {
     "name of a component": _file("pass", result="{secret: pole_upright}"),
     "message of an error": _file("raise ValueError(secret)"),
-    "message of an assertion": _file("assert False, secret"),
     "print": Attack("leaks", reward(_READ + "print(secret, flush=True)"), effects.leaked, True, control="worker"),
     "standard error": Attack(
         "leaks", reward(_READ + "import os\nos.write(2, secret.encode())"), effects.leaked, True, control="worker"
     ),
     "file that is kept": _file('open("@OWN@/kept.txt", "w").write(secret)'),
-    "name of a file": _file('open("@OWN@/" + secret, "w").close()'),
-    "name of the process": Attack(
-        "leaks",
-        reward(
-            _READ
-            + 'open("/proc/self/comm", "w").write(secret[:15])\n'
-            + 'raise ValueError(open("/proc/self/comm").read() + secret)'
-        ),
-        effects.leaked,
-        True,
-    ),
     "answer pipe": Attack(
         "leaks",
         reward(

@@ -16,9 +16,6 @@ ATTACKS = {
         effects.udp_arrived,
         'import socket\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", @UDP@))',
     ),
-    "fetch by urllib": _attack(
-        effects.tcp_called, 'import urllib.request\nurllib.request.urlopen("http://127.0.0.1:@PORT@", timeout=0.2)'
-    ),
     "weights by torch.hub": Attack(
         "network",
         reward(
@@ -31,18 +28,6 @@ torch.hub.load_state_dict_from_url("http://127.0.0.1:@PORT@/x.pt", model_dir="@O
         effects.tcp_called,
         True,
         control="worker",
-    ),
-    "asyncio": _attack(
-        effects.tcp_called,
-        'import asyncio\nasyncio.run(asyncio.open_connection("127.0.0.1", @PORT@))',
-    ),
-    "log to the system": _attack(
-        effects.udp_arrived,
-        """
-import logging, logging.handlers
-record = logging.LogRecord("x", 40, "x", 1, "secret", (), None)
-logging.handlers.SysLogHandler(("127.0.0.1", @UDP@)).emit(record)
-""",
     ),
     "local socket": _attack(
         effects.local_called, 'import socket\nsocket.socket(socket.AF_UNIX).connect("@OUT@/socket")'
@@ -57,14 +42,6 @@ import ctypes, struct
 libc = ctypes.CDLL(None)
 address = struct.pack("=HH4s8x", 2, int.from_bytes((@PORT@).to_bytes(2, "big"), "little"), bytes([127, 0, 0, 1]))
 libc.connect(libc.socket(2, 1, 0), address, 16)
-""",
-    ),
-    "listen for others": _attack(
-        effects.listened,
-        """
-import socket
-server = socket.create_server(("127.0.0.1", 0))
-open("@OWN@/listening", "w").write(str(server.getsockname()[1]))
 """,
     ),
 }

@@ -35,23 +35,18 @@ ATTACKS = {
     "not a number": _returns('{"upright": pole_upright * torch.nan}'),
     "one number for all": _returns('{"upright": pole_upright.sum()}', gate="probe"),
     "too wide": _returns('{"upright": pole_upright.unsqueeze(-1).repeat(1, 3)}'),
-    "empty": _returns('{"upright": pole_upright[:0]}'),
-    "text as a component": _returns('{"upright": "high"}'),
     "complex numbers": _returns('{"upright": torch.complex(pole_upright, pole_upright)}', gate="source"),
     "components that change from call to call": _returns(
         '{"upright": x}', gate="source", body="x = pole_upright if action.shape[0] > 3000 else pole_upright[:2]"
     ),
     "thousands of components": _names('{f"c{i}": pole_upright for i in range(999)}'),
-    "very long name": _names('{"x" * 2000: pole_upright}'),
     "name with orders for a reader": _names(f'{{"{_INJECTION}": pole_upright}}'),
     "name with terminal codes": _names('{"\\x1b[2J": pole_upright}'),
-    "name that is a number": _names("{7: pole_upright}"),
     "error of many pages": _attack(effects.long_text_taken, False, 'raise ValueError("x" * 9000)', gate="probe"),
     "output without end": _attack(
         effects.log_flooded, True, "import os\nfor _ in range(4000):\n    os.write(1, b'x' * 4096)", control="limit"
     ),
     "answer that is no JSON": _raw('b"} not { JSON\\n"'),
-    "answer of the wrong kind": _raw("b'{\"result\": [1, 2]}\\n'"),
     "answer without end": _raw('b"x" * (1 << 22)'),
     "crash of the interpreter": _attack(effects.died, False, "import ctypes\nctypes.string_at(0)", control="worker"),
     "stack overflow": _attack(

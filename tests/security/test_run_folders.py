@@ -28,7 +28,6 @@ LIST = ("runs", "list")
 REPORT = ("report", RUN_ID)
 WATCH = ("runs", "watch", RUN_ID)
 FILM = ("film", RUN_ID, "--seconds", "0.2")
-FILM_ONE = ("film", f"{RUN_ID}:g01-k5", "--seconds", "0.2")
 EVAL = ("eval", RUN_ID, "--episodes", "1", "--workers", "1")
 EVAL_FILM = (*EVAL, "--film")
 TRAIN = ("train", RUN_ID, "--steps", "1000", "--seeds", "1", "--workers", "1")
@@ -49,20 +48,8 @@ def asks_another_server(run):
     run.interrupted(model="openai/gpt-5.1", api_base=run.server.api_base)
 
 
-def reads_along_on_another_server(run):
-    run.interrupted(model="builtin", critic_model="openai/gpt-5.1", api_base=run.server.api_base)
-
-
 def runs_a_task_file_unconfined(run):
     run.interrupted(task=str(run.task), model="builtin", sandbox="off")
-
-
-def runs_a_task_file(run):
-    run.interrupted(task=str(run.task), model="builtin")
-
-
-def writes_into_a_mailbox(run):
-    run.interrupted(model=f"mailbox:{run.kept}")
 
 
 def signs_with_another_key(run):
@@ -77,17 +64,6 @@ def was_changed_after_it_was_signed(run):
     def change(data):
         data["signature"] = signature(RUN_ID, RunConfig.model_validate(data["config"]))
         data["config"]["api_base"] = run.server.api_base
-
-    run.change("run-started", change)
-
-
-def trains_on_another_cluster(run):
-    """The user's own run, with another cluster put in."""
-    run.interrupted()
-
-    def change(data):
-        data["signature"] = signature(RUN_ID, RunConfig.model_validate(data["config"]))
-        data["config"] |= {"executor": "ray", "cluster": run.server.api_base.split("/")[2]}
 
     run.change("run-started", change)
 
@@ -231,11 +207,6 @@ def baseline_is_a_path(run):
     run.change("run-started", lambda data: data["baselines"].update({"../../outside/kept/x": DRAFT}))
 
 
-def slice_is_of_a_path(run):
-    run.interrupted(model="builtin")
-    run.change("trained", lambda data: data["slice"].update(candidate_id="../../../outside/kept"))
-
-
 def episodes_are_a_path(run):
     run.interrupted(model="builtin")
     run.change("trained", lambda data: data["slice"].update(episodes_file=str(run.secret)))
@@ -244,11 +215,6 @@ def episodes_are_a_path(run):
 def task_is_made_of_what_never_ends(run):
     run.interrupted(model="builtin")
     run.change("run-started", lambda data: data.update(task_files={"/dev/zero": "0" * 64}))
-
-
-def task_is_made_of_relative_paths(run):
-    run.interrupted(model="builtin")
-    run.change("run-started", lambda data: data.update(task_files={"../../outside/secret": "0" * 64}))
 
 
 def task_is_made_of_more_than_fits_into_memory(run):
@@ -271,35 +237,30 @@ def provenance_is_a_pipe(run):
 
 ATTACKS = [
     *((attack, RESUME, "was not started here by you") for attack in (
-        asks_another_server, reads_along_on_another_server, runs_a_task_file_unconfined, runs_a_task_file,
-        writes_into_a_mailbox, signs_with_another_key, was_changed_after_it_was_signed,
-        has_the_signature_of_another_run, trains_on_another_cluster, spends_without_a_limit,
+        asks_another_server, runs_a_task_file_unconfined, signs_with_another_key, was_changed_after_it_was_signed,
+        has_the_signature_of_another_run, spends_without_a_limit,
     )),
-    *((attack, command, "") for attack in (runs_a_task_file, runs_a_task_file_unconfined) for command in (SHOW, LIST)),
-    *((attack, REWARDS, "is not run") for attack in (runs_a_task_file, runs_a_task_file_unconfined)),
+    *((runs_a_task_file_unconfined, command, "") for command in (SHOW, LIST)),
+    (runs_a_task_file_unconfined, REWARDS, "is not run"),
     *((policy_is_a_path(path), AGREED, "does not fit")
-      for path in ("../../../../outside/secret", "{0.secret}", "..", "x/../secret")),
+      for path in ("../../../../outside/secret", "{0.secret}")),
     *((attack, AGREED, "neither a file nor a folder") for attack in (
-        policy_file_is_a_link, policies_are_a_link, linked("best"), linked("candidates"),
-        linked("candidates/g00-k1"), linked("scratch"), linked("llm"), linked("README.md", "kept/notes"),
-        linked("run.toml", "new"), linked("transitions.npz", "secret"),
-        linked("policies/search"),
+        policy_file_is_a_link, policies_are_a_link, linked("best"), linked("candidates/g00-k1"),
+        linked("scratch"), linked("run.toml", "new"), linked("transitions.npz", "secret"),
     )),
     (log_is_a_link, AGREED, "it is a link"),
     *((attack, AGREED, "cannot write") for attack in (linked(".lock", "new"), lock_is_a_pipe)),
     *((attack, AGREED, "does not fit") for attack in (
-        candidate_is_a_path, planned_candidate_is_a_path, baseline_is_a_path, slice_is_of_a_path, episodes_are_a_path,
-        task_is_made_of_relative_paths,
+        candidate_is_a_path, planned_candidate_is_a_path, baseline_is_a_path, episodes_are_a_path,
     )),
     *((attack, AGREED, "has changed since") for attack in (
         task_is_made_of_what_never_ends, task_is_made_of_more_than_fits_into_memory,
     )),
-    *((films_are_a_link, command, "is no real folder") for command in (FILM, FILM_ONE, EVAL_FILM)),
-    *((trainings_are_a_link, command, "is no real folder") for command in (TRAIN, TRAIN_HUMAN)),
-    *((plays_a_task_file, command, "was not started here") for command in (FILM, FILM_ONE, EVAL, EVAL_FILM, TRAIN)),
+    *((films_are_a_link, command, "is no real folder") for command in (FILM, EVAL_FILM)),
+    (trainings_are_a_link, TRAIN, "is no real folder"),
+    *((plays_a_task_file, command, "was not started here") for command in (FILM, EVAL, TRAIN)),
     *((plays_a_task_file, command, "") for command in (REPORT, SHOW)),
-    *((attack, REPORT, "") for attack in (films_are_a_link, report_is_a_link, lock_is_a_pipe, runs_a_task_file)),
-    *((reward_is_another_program, command, "not written in the reward language") for command in (TRAIN, TRAIN_HUMAN)),
+    *((attack, REPORT, "") for attack in (films_are_a_link, report_is_a_link, lock_is_a_pipe)),
     *((log_is_a_link, command, "it is a link") for command in (REPORT, WATCH)),
     (lock_is_a_pipe, LIST, ""),
     (provenance_is_a_pipe, SHOW, f"format {FORMAT + 1}"),
@@ -366,7 +327,8 @@ def test_a_run_folder_that_is_served_or_opened_in_python_has_no_effect(elsewhere
 @pytest.mark.parametrize("command", [TRAIN, TRAIN_HUMAN])
 def test_of_what_is_no_reward_nothing_is_written_for_the_user_to_import(rewardgen, elsewhere, command):
     reward_is_another_program(elsewhere)
-    rewardgen(*command)
+    assert "not written in the reward language" in " ".join(rewardgen(*command).stderr.split())
+    assert elsewhere.effects() == []
     assert not (elsewhere.folder / "trainings").exists()
 
 
