@@ -9,7 +9,7 @@ import pytest
 
 from rewardgen.api.runs import open_run
 from rewardgen.core.config import RunConfig
-from rewardgen.serve.site import Site
+from rewardgen.serve.site import RunSite
 from rewardgen.store.events import FORMAT
 from rewardgen.store.history import History
 from rewardgen.store.origin import signature
@@ -319,7 +319,7 @@ def test_the_instruments_see_what_happens_once_the_user_agrees(rewardgen, elsewh
 @pytest.mark.parametrize("make", [films_are_a_link, plays_a_task_file, lock_is_a_pipe, report_is_a_link, linked("llm")])
 def test_a_run_folder_that_is_served_or_opened_in_python_has_no_effect(elsewhere, make):
     make(elsewhere)
-    page = Site(elsewhere.home / "runs").run(RUN_ID).page()
+    page = RunSite(elsewhere.home / "runs").run(RUN_ID).page()
     assert open_run(elsewhere.folder).films == []
     assert elsewhere.effects() == [] and SECRET not in page
 
