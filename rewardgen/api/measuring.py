@@ -34,7 +34,7 @@ class Measurement(NamedTuple):
     Attributes:
         seed: Training seed.
         fitness: Mean over episodes; None if the policy could not be measured.
-        success: Success rate; None if the policy could not be measured.
+        success: Success rate; None if the policy could not be measured, or the task defines no success.
         before: Mean fitness in the run.
         problem: Reason for a missing measurement.
     """
@@ -167,7 +167,8 @@ def _measurement(result: SliceResult, measured: PolicyMeasurement) -> Measuremen
     if measured.problem or not measured.outcomes:
         return Measurement(result.seed, None, None, before, measured.problem)
     fitness = mean_interval([outcome.fitness for outcome in measured.outcomes])
-    success = proportion_interval([float(outcome.success) for outcome in measured.outcomes], 1)
+    successes = [float(outcome.success) for outcome in measured.outcomes]
+    success = None if measured.success_rate is None else proportion_interval(successes, 1)
     return Measurement(result.seed, fitness, success, before)
 
 

@@ -54,7 +54,8 @@ def eval_(
     if evaluation.task_changed:
         results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
     if evaluation.fitness:
-        estimate = f"fitness (IQM) {with_interval(evaluation.fitness)}, success {percent_interval(evaluation.success)}"
+        success = f", success {percent_interval(evaluation.success)}" if evaluation.success else ""
+        estimate = f"fitness (IQM) {with_interval(evaluation.fitness)}{success}"
         size = f"{count(len(evaluation.policies), 'seed')}, {episodes} episodes each"
         results().print(f"\n{evaluation.id}: {estimate} over {size}", soft_wrap=True)
     for path in films:

@@ -80,7 +80,8 @@ def train(
     size = len(training.result.slices)
     if training.fitness:  # one seed has no interval
         fitness = with_interval(training.fitness) if size > 1 else number(training.fitness.value)
-        outcome = f"fitness (IQM) {fitness}, success {percent_interval(training.success)} over {count(size, 'seed')}"
+        success = f", success {percent_interval(training.success)}" if training.success else ""
+        outcome = f"fitness (IQM) {fitness}{success} over {count(size, 'seed')}"
     else:
         outcome = "a seed failed, so there is no fitness"
     results().print(f"\n{training.id}: {outcome}", soft_wrap=True)

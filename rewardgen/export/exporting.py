@@ -161,12 +161,16 @@ def _results(history: History, id: str) -> str:
     row = next((row for row in history.summary.rows if row.candidate_id == id), None) if history.summary else None
     if row and row.fitness:
         fitness = f"- fitness {fitness_text(row)} (IQM, 95 % interval) over {count(row.seeds, 'fresh seed')}"
-        return f"{fitness}\n- success rate {percent(row.success_rate)}\n\n{MEASURED}"
+        return f"{fitness}{_success(row.success_rate)}\n\n{MEASURED}"
     result = history.result("search", id)
     if result is None or result.fitness is None:
         return "Not trained to the end: no results."
     fitness = f"- fitness {number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
-    return f"{fitness}\n- success rate {percent(result.success_rate)}\n\n{MEASURED}"
+    return f"{fitness}{_success(result.success_rate)}\n\n{MEASURED}"
+
+
+def _success(rate: float | None) -> str:
+    return "" if rate is None else f"\n- success rate {percent(rate)}"
 
 
 def _code(name: str) -> str:

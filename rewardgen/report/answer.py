@@ -28,6 +28,8 @@ _HEADLINES: dict[Standing, str] = {
 }
 _NO_SUCCESS = 0.05
 """Success rate below which a policy counts as failing."""
+_SOLVED, _SOLVED_BY_EACH = 0.8, 0.5
+"""Success rate over all seeds, and of the worst seed, from which a task counts as solved."""
 _SO_FAR = (
     "So far, on the seeds of the search. The leader was chosen by these numbers, so they flatter it; only fresh seeds"
     " tell how good it is."
@@ -102,9 +104,10 @@ def _so_far(history: History) -> list[Fact]:
     if best is None or best.result is None or card is None:
         return []
     facts = [
-        Fact("Success", percent(best.result.success_rate), about=_short(card.success)),
         Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=_short(card.fitness)),
     ]
+    if best.result.success_rate is not None:
+        facts.insert(0, Fact("Success", percent(best.result.success_rate), about=_short(card.success)))
     baselines = {name: result for name in history.baselines if (result := history.result("search", name))}
     return facts + [
         Fact(name.capitalize(), with_spread(result.fitness, result.fitness_spread))
@@ -116,37 +119,53 @@ def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
     """The headline and its tone."""
     summary, judgement = history.summary, history.judgement
     assert summary is not None
-    rate, interval = row.success_rate or 0.0, row.success_interval
+    rate, rates, interval = row.success_rate, _success_by_seed(history, row), row.success_interval
     against: dict[str, Standing | None] = {"human": summary.against_human, "sparse": summary.against_sparse}
     bar = next((name for name, standing in against.items() if standing), "")
     standing = against.get(bar)
-    words = f"Succeeds in {percent(rate)} of episodes"
-    is_open = rate >= _NO_SUCCESS and interval is not None and interval.low < _NO_SUCCESS
-    if interval and is_open:
-        words += f" (with so few seeds: {100 * interval.low:.0f} to {100 * interval.high:.0f} %)"
+    if rate is None:
+        words = f"Reaches a fitness of {_minus(number(row.fitness.value))}" if row.fitness else "Has no fitness"
+    else:
+        seeds = [percent(one).removesuffix(" %") for one in rates]
+        words = f"Succeeds in {percent(rate)} of episodes"
+        words += f" (by seed: {', '.join(seeds)} %)" if len(set(seeds)) > 1 else ""
     words += f", {_HEADLINES[standing].format(bar)}" if standing else ""
     if judgement and judgement.answer == "no":
-        words += "; but" if rate >= 0.5 else ";"
+        words += ";" if rate is not None and rate < 0.5 else "; but"
         return f"{words} the model that read the episodes says that this is not what was asked for.", "bad"
     if judgement and judgement.answer == "partly":
         words += "; the model that read the episodes says that this is only part of what was asked for"
-    if rate < _NO_SUCCESS and standing != "above":
+    if rate is None:
+        solved = standing == "above"
+    elif rate < _NO_SUCCESS and standing != "above":
         return f"{words}.", "bad"
-    mixed = rate < 0.5 or is_open or standing == "below" or bool(judgement and judgement.answer == "partly")
-    return f"{words}.", "mixed" if mixed else "good"
+    else:
+        solved = _is_solved(rate, rates) and not (interval and interval.low < _NO_SUCCESS) and standing != "below"
+    return f"{words}.", "good" if solved and not (judgement and judgement.answer == "partly") else "mixed"
+
+
+def _success_by_seed(history: History, row: FinalRow) -> list[float]:
+    """Success rate of each fresh seed, highest first."""
+    result = history.result("final", row.candidate_id)
+    rates = [run.final_success_rate for run in result.slices] if result else []
+    return sorted((rate for rate in rates if rate is not None), reverse=True)
+
+
+def _is_solved(rate: float, rates: list[float]) -> bool:
+    return rate >= _SOLVED and min(rates, default=rate) >= _SOLVED_BY_EACH
 
 
 def _facts(history: History, row: FinalRow) -> list[Fact]:
     summary, card, judgement = history.summary, history.card, history.judgement
     assert summary is not None and card is not None and row.fitness is not None
-    rate, interval = row.success_rate or 0.0, row.success_interval
-    tone: Tone = "good" if rate >= 0.5 else "mixed" if rate >= _NO_SUCCESS else "bad"
+    rate, interval = row.success_rate, row.success_interval
     ends = f"{100 * interval.low:.0f}, {100 * interval.high:.0f}" if interval else ""
     fitness_ends = _minus(bounds(row.fitness)) if row.seeds > 1 else ""
-    facts = [
-        Fact("Success", percent(rate), ends, _short(card.success), tone),
-        Fact("Fitness", number(row.fitness.value), fitness_ends, _short(card.fitness)),
-    ]
+    facts = [Fact("Fitness", number(row.fitness.value), fitness_ends, _short(card.fitness))]
+    if rate is not None:
+        solved = _is_solved(rate, _success_by_seed(history, row))
+        tone: Tone = "good" if solved else "mixed" if rate >= _NO_SUCCESS else "bad"
+        facts.insert(0, Fact("Success", percent(rate), ends, _short(card.success), tone))
     facts += [fact for name in BASELINES if (fact := _against(history, name))]
     if judgement is None:
         return [*facts, Fact("As asked", "not judged", about="no language model read the episodes")]

@@ -198,9 +198,9 @@ def _conclusion(
         return "No candidate could be trained to the end, so there is no reward to recommend."
     result, seeds = results[chosen], len(results[chosen].slices)
     fitness = with_interval(estimates[chosen]) if seeds > 1 else number(estimates[chosen].value)
-    rate = percent(result.success_rate or 0.0)
+    success = "" if result.success_rate is None else f" and a success rate of {percent(result.success_rate)}"
     words = [
-        f"{chosen} reaches a fitness of {fitness} and a success rate of {rate} over {count(seeds, 'fresh seed')}.",
+        f"{chosen} reaches a fitness of {fitness}{success} over {count(seeds, 'fresh seed')}.",
         *([f"Parts of the fitness: {named(result.parts)}."] if result.parts else []),
         *(_comparison(f"{id} reward", against[id], estimates[id], looks.get(id)) for id in BASELINES if id in against),
     ]

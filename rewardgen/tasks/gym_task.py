@@ -186,6 +186,12 @@ class GymTask(Task):
         return torch.zeros_like(episode.terminated)
 
     @property
+    def has_success(self) -> bool:
+        """See `Task.has_success`."""
+        own = type(self).success is GymTask.success
+        return not own or bool(self.known().success) or self._threshold is not None
+
+    @property
     def _threshold(self) -> float | None:
         """Return from which the environment counts as solved; only of full episodes of its own length."""
         known = self.known()

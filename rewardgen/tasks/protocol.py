@@ -117,6 +117,11 @@ class Task(Protocol):
         """The task's own yes or no per episode, (N,) bool."""
         ...
 
+    @property
+    def has_success(self) -> bool:
+        """False for a task that does not say when an episode is a success; then no success rate is shown."""
+        return True
+
     def measured(self, episode: Episode) -> EpisodeMeasures | None:
         """Return fitness, success and named parts at once if the task has a `metric`, else None."""
         return None

@@ -140,7 +140,7 @@ def _measure(
         measured[spec] = PolicyMeasurement(
             **spec.model_dump(),
             fitness=_mean(evaluation.fitness, spans),
-            success_rate=_mean(evaluation.success, spans),
+            success_rate=_mean(evaluation.success, spans) if task.has_success else None,
             parts={name: _mean(values, spans) for name, values in evaluation.parts.items()},
             outcomes=outcomes,
             ranges=_ranges(final),

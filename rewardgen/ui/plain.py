@@ -110,9 +110,10 @@ def _trained(phase: str, id: str, history: History) -> str:
     row = next(row for row in rows if row.id == id)
     if row.status == "failed":
         return f"{id} failed: {row.reason}"
-    fitness, success = with_spread(row.fitness, row.spread), percent(row.success_rate)
+    fitness = with_spread(row.fitness, row.spread)
+    success = "" if row.success_rate is None else f", success {percent(row.success_rate)}"
     stopped = f" ({row.reason})" if row.stopped else ""
-    return f"{id} trained: fitness {fitness}, success {success}{stopped}" if row.status == "trained" else ""
+    return f"{id} trained: fitness {fitness}{success}{stopped}" if row.status == "trained" else ""
 
 
 def _opened(phase: str, seeds: Mapping[str, Sequence[int]]) -> str:

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from rewardgen.analyzer.flags import DETECTORS
-from rewardgen.core.statistics import Interval
 from rewardgen.report import closing, page
 from rewardgen.report.answer import answer_of
 from rewardgen.report.closing import close_run
@@ -71,15 +70,38 @@ def test_a_run_without_a_process_is_called_interrupted():
     assert answer_of(History(events()[:20]), "interrupted").headline.startswith("Interrupted: ")
 
 
-def test_a_success_rate_with_a_wide_interval_is_mixed_news():
-    history = changed(against_human=None, against_sparse=None)
-    assert history.summary is not None
-    open_still = Interval(value=0.83, low=0.02, high=0.99)
-    rows = [each.model_copy(update={"success_interval": open_still}) for each in history.summary.rows]
-    history.summary = history.summary.model_copy(update={"rows": tuple(rows)})
-    answer = answer_of(history, "finished")
-    assert answer.headline == "Succeeds in 83 % of episodes (with so few seeds: 2 to 99 %)."
-    assert answer.tone == "mixed"
+def with_success(*rates):
+    """A finished run whose chosen reward succeeds so often on its fresh seeds; None where the task has no success."""
+    history = changed(against_human="above")
+    summary, chosen = history.summary, history.summary.chosen
+    mean = None if None in rates else sum(rates) / len(rates)
+    keys = [key for key in history.trained if key[:2] == ("final", chosen)]
+    for key, rate in zip(keys, rates, strict=True):
+        history.trained[key] = history.trained[key].model_copy(update={"final_success_rate": rate})
+    rows = [
+        row.model_copy(update={"success_rate": mean, "success_interval": None}) if row.candidate_id == chosen else row
+        for row in summary.rows
+    ]
+    history.summary = summary.model_copy(update={"rows": tuple(rows)})
+    return history
+
+
+@pytest.mark.parametrize(
+    ("rates", "headline", "tone"),
+    [
+        ((1.0, 0.44, 1.0), "Succeeds in 81 % of episodes (by seed: 100, 100, 44 %), better than", "mixed"),
+        ((1.0, 0.6, 1.0), "Succeeds in 87 % of episodes (by seed: 100, 100, 60 %), better than", "good"),
+        ((0.7, 0.7, 0.7), "Succeeds in 70 % of episodes, better than", "mixed"),
+        ((None, None, None), "Reaches a fitness of 1655, better than", "good"),
+    ],
+)
+def test_the_headline_has_the_success_of_each_seed_and_none_where_none_is_defined(rates, headline, tone):
+    answer = answer_of(with_success(*rates), "finished")
+    assert answer.headline.startswith(headline) and answer.tone == tone
+    assert [fact.name for fact in answer.facts][:2] == (
+        ["Fitness", "Against human"] if None in rates else ["Success", "Fitness"]
+    )
+    assert None not in rates or "0 %" not in answer.headline
 
 
 @pytest.mark.parametrize(("answer", "tone"), [("yes", "good"), ("partly", "mixed"), ("no", "bad")])
@@ -88,7 +110,7 @@ def test_what_a_model_says_of_the_episodes_counts_beside_what_was_measured(answe
     history.judgement = Judgement(answer=answer, why="it leans")
     found = answer_of(history, "finished")
     assert found.tone == tone
-    assert found.facts[-1].about == "The model that read episodes of the best policy: it leans"
+    assert found.facts[-1].about == "The model that read episodes of the policy with the median fitness: it leans"
 
 
 def test_a_run_under_way_tells_what_leads_and_that_search_seeds_flatter_it():

@@ -453,10 +453,10 @@ def test_more_numbers_than_a_policy_learns_from_are_told(tmp_path):
 
 def test_a_return_that_counts_as_solved_is_one_of_a_whole_episode(tmp_path):
     task = load_task("Reacher-v5")
-    assert "at least -3.75" in first_paragraph(task, "success")
+    assert "at least -3.75" in first_paragraph(task, "success") and task.has_success
     type(task).episode_steps = 20
     try:
-        assert "does not say" in first_paragraph(task, "success")
+        assert "does not say" in first_paragraph(task, "success") and not task.has_success
     finally:
         type(task).episode_steps = 50
 
