@@ -169,10 +169,6 @@ def read_config(file: Path) -> dict[str, Any]:
 def checked_config(fields: dict[str, Any], file: Path | None) -> RunConfig:
     """Build a configuration from plain data.
 
-    Args:
-        fields: Field names to values.
-        file: Source of the fields, for messages.
-
     Raises:
         UsageError: A field is unknown, or has an invalid value.
     """

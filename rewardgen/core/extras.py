@@ -50,11 +50,7 @@ def _load_into(problems: dict[str, str]) -> None:
 
 @cache
 def install_hint(extra: str = "") -> str:
-    """Return the command that installs rewardgen with one of its extras.
-
-    Args:
-        extra: Name of the extra; none if empty.
-    """
+    """Return the command that installs rewardgen with one of its extras."""
     brackets = f"[{extra}]" if extra else ""
     if (_CHECKOUT / "constraints.txt").is_file():
         return f"pip install -c constraints.txt -e '.{brackets}'"

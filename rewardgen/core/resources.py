@@ -45,11 +45,7 @@ def shipped_task_files() -> list[Path]:
 
 
 def package_models(prefix: str) -> dict[str, Path]:
-    """Return the MuJoCo models of a package by file name, without importing it; empty if it is not installed.
-
-    Args:
-        prefix: One of `PACKAGES`.
-    """
+    """Return the MuJoCo models of a package by file name, without importing it; empty if it is not installed."""
     spec = find_spec(prefix.removesuffix(":"))
     if spec is None or spec.origin is None:
         return {}

@@ -72,11 +72,7 @@ def look(a: Sequence[float], b: Sequence[float], most: int) -> Look:
 
 
 def power(most: int) -> float:
-    """Return the probability of detecting a gain of one standard deviation over seeds.
-
-    Args:
-        most: Seeds of each reward at most.
-    """
+    """Return the probability of detecting a gain of one standard deviation over seeds."""
     return max((chance for seeds, chance in _POWER.items() if seeds <= most), default=0.0)
 
 

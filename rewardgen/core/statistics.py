@@ -161,9 +161,6 @@ def standard_errors(groups: Sequence[Sequence[float]]) -> PooledErrors:
 
     Two or three seeds that happen to agree would look certain by themselves. Groups of equal values, as at the floor of
     a fitness, are left out: they would make the others look too certain.
-
-    Args:
-        groups: The fitness of each candidate, by seed.
     """
     means = [sum(group) / len(group) for group in groups]
     squares = [sum((value - mean) ** 2 for value in group) for group, mean in zip(groups, means, strict=True)]

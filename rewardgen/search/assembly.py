@@ -65,10 +65,6 @@ def measuring(config: RunConfig) -> Limits:
 def make_roles(folder: RunFolder, config: RunConfig) -> Roles:
     """Check the names in a configuration, and build the roles that may ask a language model.
 
-    Args:
-        folder: Folder of the run, which archives every call.
-        config: Configuration of the run.
-
     Raises:
         UsageError: An unknown trainer, executor, strategy, judge or kind of model; a missing package.
         ModelError: A model string without a known provider.
@@ -90,13 +86,7 @@ def make_roles(folder: RunFolder, config: RunConfig) -> Roles:
 
 
 def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
-    """Build the parts of a run; record the task's transitions if the folder has none.
-
-    Args:
-        folder: Folder of the run.
-        history: State of the run, with its beginning.
-        roles: Roles of the run.
-    """
+    """Build the parts of a run; record the task's transitions if the folder has none."""
     config, card, training = history.config, history.card, history.training
     assert config is not None and card is not None and training is not None
     limits = measuring(config)

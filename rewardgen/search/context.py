@@ -52,22 +52,12 @@ class Parts(NamedTuple):
 
 
 def processes(config: RunConfig, device: str) -> int:
-    """Number of trainings side by side, each in a process; on a GPU all are one batch.
-
-    Args:
-        config: The run's configuration.
-        device: Device of the trainer's settings.
-    """
+    """Number of trainings side by side, each in a process; on a GPU all are one batch."""
     return 1 if device == "cuda" else config.workers or usable_cores()
 
 
 def final_trainings(config: RunConfig, baselines: int) -> int:
-    """Number of trainings in the finals at most.
-
-    Args:
-        config: The run's configuration.
-        baselines: Number of the task's own rewards.
-    """
+    """Number of trainings in the finals at most."""
     compared = 1 + min(1, baselines) + (1 if config.init else 0)
     return config.final_seeds * compared + min(BLOCK, config.final_seeds) * max(0, baselines - 1)
 

@@ -16,11 +16,6 @@ from rewardgen.store.records import Candidate, Finding, Gate, Slot, Verdict
 def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candidate]:
     """Return the first version of each candidate; a candidate without room in the budget is recorded as failed.
 
-    Args:
-        run: The run.
-        generation: Index of the generation.
-        slots: Plans of the candidates.
-
     Raises:
         ModelError: The model answered no call of the generation, or refused every call of the run.
         CredentialsError: The API key is missing or was refused, or the account is empty.
@@ -82,14 +77,7 @@ def _no_answers(unanswered: Sequence[Candidate]) -> ModelError:
 
 
 def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequence[Candidate]) -> list[Candidate]:
-    """Return the accepted candidates in their last versions; without those not reviewed when time was up.
-
-    Args:
-        run: The run.
-        generation: Index of the generation.
-        slots: Plans of the candidates.
-        drafts: First versions of the candidates.
-    """
+    """Return the accepted candidates in their last versions; without those not reviewed when time was up."""
     verdicts = _verdicts(run, drafts, repairs=0)
     _verdicts(run, _repair(run, generation, slots, verdicts), repairs=1)
     records = [record for slot in slots if (record := run.history.record(slot.candidate_id))]

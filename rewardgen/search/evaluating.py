@@ -19,13 +19,7 @@ from rewardgen.store.records import BASELINES, Analysis, RewardSpec, SliceFailur
 
 
 def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
-    """Train the slices of a phase without a result; slices that the search's time limit interrupts fail.
-
-    Args:
-        run: The run.
-        phase: Purpose of the trainings.
-        sources: Id to reward, of candidates and of the task's own rewards.
-    """
+    """Train the slices of a phase without a result; slices that the search's time limit interrupts fail."""
     history = run.history
     slices = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in history.seeds(phase, id)]
     missing = [spec for spec in slices if (phase, spec.candidate_id, spec.seed) not in history.trained]
@@ -109,14 +103,7 @@ def _next_round(run: Context) -> dict[str, tuple[int, ...]]:
 
 
 def contenders(ranking: Ranking, counts: Mapping[str, int], leaders: int, most: int) -> list[str]:
-    """Return the leaders that may be the best, fewest seeds first; empty if the order is settled.
-
-    Args:
-        ranking: Ranking of all candidates.
-        counts: Seeds of each candidate.
-        leaders: Number of candidates that count as leaders.
-        most: Seeds of a leader at most.
-    """
+    """Return the leaders that may be the best, fewest seeds first; empty if the order is settled."""
     first = ranking.ranks[:leaders]
     undecided = [rank.candidate_id for rank in first[1:] if not leads(first[0], rank)]
     ids = [first[0].candidate_id, *undecided] if undecided else []

@@ -32,10 +32,6 @@ class Evolve:
     """Plans drafts first, then operators on parents from the whole archive, better ranks more often.
 
     An operator without a gain in the previous generation is not applied to the same parents again.
-
-    Args:
-        config: The run's configuration.
-        judge: Ranks the archive.
     """
 
     learns = True

@@ -27,10 +27,6 @@ def run_finals(run: Context, reason: str) -> Summary:
     """Train the winner and the task's own rewards on fresh seeds, block by block, and sum up.
 
     The winner is the leader of the search. Only if a training of the winner fails, the next candidate replaces it.
-
-    Args:
-        run: The run.
-        reason: Why the search stopped.
     """
     history = run.history
     ranked = run.parts.judge.rank(run.records()).ids
@@ -126,12 +122,7 @@ def _judge(run: Context, chosen: str) -> None:
 
 
 def summarise(reason: str, history: History) -> Summary:
-    """Sum up a run.
-
-    Args:
-        reason: Why the search stopped.
-        history: The run's state, with the results of the finals.
-    """
+    """Sum up a run."""
     results = {id: result for id in history.finalists if (result := history.result("final", id))}
     values = {id: _fitness_values(result) for id, result in results.items()}
     estimates = {id: bootstrap_interval(numbers) for id, numbers in values.items() if numbers}

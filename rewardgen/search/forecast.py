@@ -111,13 +111,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
 
 
 def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, float | None]:
-    """Estimate the share of a run's trainings that is done, and the time left [s]; None while the time is unknown.
-
-    Args:
-        history: State of the run.
-        live: Progress of the trainings under way.
-        elapsed_s: Working time of the run so far.
-    """
+    """Estimate the share of a run's trainings that is done, and the time left [s]; None while the time is unknown."""
     config, training = history.config, history.training
     if history.summary is not None or config is None or training is None:
         return (1.0 if history.summary else 0.0), None

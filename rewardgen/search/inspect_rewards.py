@@ -53,12 +53,6 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
 
     Anybody may have written the folder, so its task file is never run, and its rewards run with every sandbox layer.
 
-    Args:
-        folder: Folder of the run.
-        history: State of the run.
-        one: A reward for the run's task.
-        other: Another reward with another id.
-
     Raises:
         SandboxError: A layer is missing on this machine.
         UsageError: A reward cannot be computed on the transitions, or they are missing or damaged.

@@ -102,10 +102,6 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confir
 def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
     """Return a configuration with absolute paths, valid later and in another folder.
 
-    Args:
-        config: The user's configuration.
-        runs_dir: Folder of the runs.
-
     Raises:
         TaskError: The task or its file is unknown.
         RunFolderError: The run to replay is unknown.
@@ -130,10 +126,6 @@ class Resume(NamedTuple):
 
 def foreign_config(folder: RunFolder, how: Resume) -> RunConfig | None:
     """Return the configuration that the user must agree to, if they did not start the run here with it; else None.
-
-    Args:
-        folder: Folder of the run.
-        how: Options of `resume`, which the user agrees to by giving them.
 
     Raises:
         RunFolderError: The run is damaged.

@@ -29,13 +29,7 @@ _LESSON = re.compile(r"^\W*LESSON\W*:?\s*(.+)", re.MULTILINE | re.DOTALL)
 
 
 def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
-    """Build the request for one candidate.
-
-    Args:
-        run: The run.
-        generation: Index of the generation.
-        slot: Plan of the candidate.
-    """
+    """Build the request for one candidate."""
     history, learns = run.history, run.parts.strategy.learns
     parents = [record for id in slot.parents if (record := history.record(id))]
     earlier = run.records(before=generation) if learns else []

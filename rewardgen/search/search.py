@@ -19,14 +19,7 @@ from rewardgen.store.records import Slot, TaskCard
 
 
 def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal) -> Summary:
-    """Search until a reason to stop, then train the winner on fresh seeds.
-
-    Args:
-        config: The run's configuration.
-        card: The task as the designer sees it.
-        parts: The roles that do the work.
-        journal: The run's memory.
-    """
+    """Search until a reason to stop, then train the winner on fresh seeds."""
     run = Context(config, card, parts, journal)
     generation = 0
     while not (reason := stop_reason(run, generation)):

@@ -14,12 +14,7 @@ _RISING = 0.1
 
 
 def stop_reason(run: Context, generation: int) -> str:
-    """Return the reason not to start a generation; empty to start it. A started generation is always finished.
-
-    Args:
-        run: The run.
-        generation: Index of the next generation.
-    """
+    """Return the reason not to start a generation; empty to start it. A started generation is always finished."""
     history = run.history
     if generation < len(history.generations):
         return ""

@@ -85,23 +85,13 @@ LENSES = (
 
 
 def lenses(seed: int, used: int) -> Iterator[str]:
-    """Repeat all lenses in an order drawn from the seed, then no lens, for an unbiased draft.
-
-    Args:
-        seed: The run's seed.
-        used: Number of candidates that had a lens already.
-    """
+    """Repeat all lenses in an order drawn from the seed, then no lens, for an unbiased draft."""
     order = (*random.Random(f"{seed}/lenses").sample(LENSES, len(LENSES)), "")
     return (order[number % len(order)] for number in count(used))
 
 
 class BestOfN:
-    """Independent drafts without feedback, a control: the first generation of `evolve`, again and again.
-
-    Args:
-        config: The run's configuration.
-        judge: Not used.
-    """
+    """Independent drafts without feedback, a control: the first generation of `evolve`, again and again."""
 
     learns = False
 

@@ -89,10 +89,6 @@ def read_suite(file: Path) -> Suite:
 def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
     """Return all cells in the order of running: the first seed of every task, then the next seed.
 
-    Args:
-        suite: The suite.
-        runs_dir: Folder of its runs.
-
     Raises:
         RewardgenError: A run could not start: an unknown key, value, task, strategy or model, or a missing key.
     """
@@ -142,9 +138,6 @@ def _decisive(config: RunConfig) -> RunConfig:
 
 class Runs:
     """Runs in a suite's folder by configuration, the latest of each, without those whose task file changed.
-
-    Args:
-        runs_dir: The folder.
 
     Raises:
         RunFolderError: A run cannot be read.

@@ -102,11 +102,7 @@ class EventLog:
 
 
 class LogReader:
-    """Reads a log as it grows.
-
-    Args:
-        path: The log.
-    """
+    """Reads a log as it grows."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -122,11 +122,7 @@ class ProgressFile:
 
 
 class ProgressReader:
-    """Reads a progress file as it grows; skips malformed lines.
-
-    Args:
-        path: The file; need not exist.
-    """
+    """Reads a progress file as it grows; skips malformed lines."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -161,12 +157,7 @@ class LateListener(Listener, Protocol):
 
 
 class Follower:
-    """Passes the contents of a run's files to a listener, as the run itself would.
-
-    Args:
-        folder: Folder of the run.
-        listener: Receives the last recorded event, then every new event and all progress.
-    """
+    """Passes the contents of a run's files to a listener, as the run itself would."""
 
     def __init__(self, folder: RunFolder, listener: LateListener) -> None:
         self.history = History()
@@ -210,10 +201,6 @@ def _age_s(event: Event) -> float:
 
 def follow(folder: RunFolder, listener: LateListener) -> History:
     """Follow a run until it ends or no process works on it.
-
-    Args:
-        folder: Folder of the run.
-        listener: Watches the run.
 
     Raises:
         RunFolderError: The run is damaged, or of another version.
