@@ -1,7 +1,6 @@
 """What is shown gives the terminal no commands, and a reader that goes away ends nothing."""
 
 import io
-import os
 import subprocess
 import sys
 
@@ -75,13 +74,3 @@ def test_results_on_a_full_disk_are_an_error_and_without_a_reader_none(tmp_path,
     assert done.returncode == code
     assert ("error: cannot write the output: No space left" in done.stderr) == (code == 2)
     assert "Traceback" not in done.stderr and "Exception ignored" not in done.stderr
-
-
-def test_a_console_whose_reader_is_gone_is_silent(capfd):
-    ours, theirs = os.pipe()
-    os.close(ours)
-    with open(theirs, "w") as file:
-        console = SafeConsole(file=file)
-        console.print("lost")
-        console.print("lost too")
-        assert console.quiet
