@@ -6,7 +6,7 @@ import pytest
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.store.events import EventLog
-from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run, list_runs, sweep_runs
+from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run, sweep_runs
 
 
 def a_run(runs_dir, name):
@@ -18,31 +18,27 @@ def test_new_run_is_named_after_its_task_file(tmp_path):
     assert "-my-task-" in create_run(tmp_path, "/somewhere/my task.py").id
 
 
-def test_latest_is_the_newest_run(tmp_path):
-    a_run(tmp_path, "20260101-000000-hopper-aaaa")
-    a_run(tmp_path, "20260102-000000-ant-bbbb")
-    assert find_run("latest", tmp_path).id == "20260102-000000-ant-bbbb"
+HOPPER, ANOTHER, ANT = "20260101-000000-hopper-aaaa", "20260102-000000-hopper-bbbb", "20260103-000000-ant-cccc"
 
 
-def test_unique_part_of_an_id_finds_the_run(tmp_path):
-    a_run(tmp_path, "20260101-000000-hopper-aaaa")
-    a_run(tmp_path, "20260102-000000-ant-bbbb")
-    assert find_run("hopper", tmp_path).id == "20260101-000000-hopper-aaaa"
-
-
-def test_part_that_fits_two_runs_lists_them(tmp_path):
-    a_run(tmp_path, "20260101-000000-hopper-aaaa")
-    a_run(tmp_path, "20260102-000000-hopper-bbbb")
+@pytest.mark.parametrize(
+    ("reference", "runs", "result"),
+    [
+        ("latest", (HOPPER, ANT), ANT),
+        ("hopper", (HOPPER, ANT), HOPPER),
+        ("hopper", (HOPPER, ANOTHER), "aaaa"),
+        (HOPPER[:-1] + "b", (HOPPER,), f"did you mean `{HOPPER}`"),
+    ],
+)
+def test_a_run_is_found_by_latest_or_a_unique_part_of_its_id_else_the_hint_helps(tmp_path, reference, runs, result):
+    for name in runs:
+        a_run(tmp_path, name)
+    if result in runs:
+        assert find_run(reference, tmp_path).id == result
+        return
     with pytest.raises(RunFolderError) as caught:
-        find_run("hopper", tmp_path)
-    assert "aaaa" in caught.value.hint and "bbbb" in caught.value.hint
-
-
-def test_unknown_run_suggests_the_nearest(tmp_path):
-    a_run(tmp_path, "20260101-000000-hopper-aaaa")
-    with pytest.raises(RunFolderError) as caught:
-        find_run("20260101-000000-hopper-aaab", tmp_path)
-    assert "did you mean `20260101-000000-hopper-aaaa`" in caught.value.hint
+        find_run(reference, tmp_path)
+    assert result in caught.value.hint
 
 
 def test_a_training_is_told_as_that_with_the_way_to_a_run(tmp_path):
@@ -50,11 +46,6 @@ def test_a_training_is_told_as_that_with_the_way_to_a_run(tmp_path):
     with pytest.raises(RunFolderError, match="is a training, not a run") as caught:
         find_run(str(tmp_path), tmp_path)
     assert f"--init {tmp_path}/reward.py" in caught.value.hint
-
-
-def test_folders_without_a_log_are_no_runs(tmp_path):
-    (tmp_path / "notes").mkdir()
-    assert list_runs(tmp_path) == []
 
 
 def test_second_process_is_kept_out_and_the_lock_goes_with_its_holder(tmp_path):

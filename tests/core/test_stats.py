@@ -1,12 +1,19 @@
-import random
+"""Estimates, intervals and comparisons over seeds, and over runs."""
 
+import math
+from functools import cache
+
+import numpy as np
 import pytest
 
 from rewardgen.core.statistics import (
+    Interval,
     bootstrap_interval,
     difference_interval,
     human_normalised,
+    improvement_probability,
     interquartile_mean,
+    mean_probability,
     standard_errors,
     standing,
 )
@@ -14,49 +21,45 @@ from rewardgen.core.statistics import (
 
 def test_standard_errors_are_of_the_spread_within_all_groups_together():
     # Deviations 1, 1 and 2, 2: a sum of squares of 10 over 2 degrees of freedom.
-    found = standard_errors([[0.0, 2.0], [5.0, 9.0], [9.0]])
-    assert found.errors == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5]) and found.freedom == 2
+    pooled = standard_errors([[0.0, 2.0], [5.0, 9.0], [9.0]])
+    assert pooled.errors == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5]) and pooled.freedom == 2
     at_the_floor = standard_errors([[0.0, 2.0], [5.0, 5.0]])
     assert at_the_floor.errors == pytest.approx([1.0, 1.0]) and at_the_floor.freedom == 1
     assert standard_errors([[1.0], [2.0]]) == ([0.0, 0.0], 0)
 
 
-def test_interquartile_mean_drops_the_outer_quarters():
-    assert interquartile_mean([-1000, 2, 4, 1000]) == 3
-
-
-def test_interquartile_mean_counts_border_values_by_the_part_inside():
-    # Five values: the middle half is the middle value and three quarters of its two neighbours.
-    assert interquartile_mean([0, 1, 2, 4, 100]) == pytest.approx((0.75 * 1 + 2 + 0.75 * 4) / 2.5)
-
-
-def test_interquartile_mean_of_one_value_is_that_value():
-    assert interquartile_mean([7.0]) == 7.0
-
-
-def test_interval_covers_the_true_value_about_as_often_as_it_claims():
-    rng = random.Random(1)
-    covered = 0
-    for trial in range(60):
-        values = [rng.gauss(5.0, 1.0) for _ in range(20)]
-        interval = bootstrap_interval(values, seed=trial)
-        covered += interval.low <= 5.0 <= interval.high
-    assert 50 <= covered <= 60
+@pytest.mark.parametrize(
+    ("values", "mean"),
+    [
+        ([-1000, 2, 4, 1000], 3.0),
+        ([0, 1, 2, 4, 100], (0.75 * 1 + 2 + 0.75 * 4) / 2.5),  # the middle value, three quarters of its neighbours
+        ([7.0], 7.0),
+    ],
+)
+def test_interquartile_mean_counts_border_values_by_the_part_inside(values, mean):
+    assert interquartile_mean(values) == pytest.approx(mean)
 
 
 def test_interval_is_the_same_for_the_same_seed():
-    values = [1.0, 2.0, 5.0, 9.0]
+    values = [1.0, 2.0, 5.0, 9.0, 4.0]
     assert bootstrap_interval(values, seed=3) == bootstrap_interval(values, seed=3)
 
 
-def test_clearly_better_group_is_above_and_worse_is_below():
-    high, low = [9.0, 10.0, 11.0, 10.5, 9.5], [1.0, 2.0, 1.5, 0.5, 1.2]
-    assert standing(high, low) == "above"
-    assert standing(low, high) == "below"
+HIGH, LOW = [9.0, 10.0, 11.0, 10.5, 9.5], [1.0, 2.0, 1.5, 0.5, 1.2]
 
 
-def test_groups_that_overlap_are_on_par():
-    assert standing([1.0, 9.0, 4.0, 6.0, 2.0], [2.0, 8.0, 5.0, 5.0, 3.0]) == "on par"
+@pytest.mark.parametrize(
+    ("a", "b", "result"),
+    [
+        (HIGH, LOW, "above"),
+        (LOW, HIGH, "below"),
+        ([1.0, 9.0, 4.0, 6.0, 2.0], [2.0, 8.0, 5.0, 5.0, 3.0], "on par"),
+        ([9.0], [1.0], "on par"),
+        ([9.0, 9.1], [1.0], "on par"),
+    ],
+)
+def test_groups_are_compared_by_the_interval_and_a_single_seed_proves_nothing(a, b, result):
+    assert standing(a, b) == result
 
 
 def test_difference_has_the_sign_of_the_first_minus_the_second():
@@ -64,23 +67,58 @@ def test_difference_has_the_sign_of_the_first_minus_the_second():
     assert (difference.low, difference.value, difference.high) == (2.0, 2.0, 2.0)
 
 
-def test_human_normalised_is_zero_at_sparse_and_one_at_human():
-    assert human_normalised(2.0, human=10.0, sparse=2.0) == 0
-    assert human_normalised(10.0, human=10.0, sparse=2.0) == 1
+@pytest.mark.parametrize(
+    ("method", "human", "sparse", "score"),
+    [
+        (2.0, 10.0, 2.0, 0.0),
+        (10.0, 10.0, 2.0, 1.0),
+        (0.0, 1.0, 3.0, -1.5),
+        (5.0, 2.0, 2.0, None),
+        (0.78, 0.7864583302, 0.7864583265, None),
+    ],
+    ids=["sparse", "human", "sparse beats human", "equal", "equal but for rounding"],
+)
+def test_human_normalised_is_a_scale_from_sparse_to_human(method, human, sparse, score):
+    assert human_normalised(method, human=human, sparse=sparse) == (score if score is None else pytest.approx(score))
 
 
-def test_human_normalised_keeps_its_sign_when_sparse_beats_human():
-    assert human_normalised(0.0, human=1.0, sparse=3.0) == pytest.approx(-1.5)
+@pytest.mark.parametrize(
+    ("a", "b", "share"),
+    [([2.0], [1.0], 1.0), ([1.0], [1.0], 0.5), ([1.0, 3.0], [2.0, 2.0], 0.5), ([-math.inf, 1.0], [0.0], 0.5)],
+)
+def test_every_value_meets_every_other_and_a_tie_counts_half(a, b, share):
+    assert improvement_probability(a, b).value == share
+    one, other = improvement_probability(a, b), improvement_probability(b, a)
+    assert (other.value, other.low, other.high) == pytest.approx((1 - one.value, 1 - one.high, 1 - one.low))
 
 
-def test_human_normalised_is_unknown_when_the_baselines_agree():
-    assert human_normalised(5.0, human=2.0, sparse=2.0) is None
+def test_a_few_values_above_all_others_are_no_certainty_and_many_are():
+    lows = [improvement_probability([1.0] * n, [0.0] * n).low for n in (1, 2, 3, 5, 20)]
+    assert lows == sorted(lows) and lows[0] == 0.0
+    assert lows[2] < 0.5 < lows[3] and lows[-1] > 0.85
 
 
-def test_human_normalised_is_unknown_when_the_baselines_differ_by_rounding_only():
-    assert human_normalised(0.78, human=0.7864583302, sparse=0.7864583265) is None
+@pytest.mark.parametrize("runs", [3, 5, 10])
+@pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
+def test_intervals_cover_the_truth_in_95_of_100_cases(runs, shift):
+    draws = np.random.default_rng(0).normal(size=(2, 10_000, runs))
+    shares = (draws[0][:, :, None] * 3.0 + shift > draws[1][:, None, :]).mean((1, 2))
+    truth = 0.5 * math.erfc(-shift / math.hypot(1, 3.0) / math.sqrt(2))
+    intervals = [interval_of(round(share * runs * runs), runs) for share in shares]
+    assert sum(one.low <= truth <= one.high for one in intervals) >= 9_450  # 9,500 but for the luck of the draws
 
 
-def test_a_single_seed_proves_nothing():
-    assert standing([9.0], [1.0]) == "on par"
-    assert standing([9.0, 9.1], [1.0]) == "on par"
+@cache
+def interval_of(wins, runs):
+    """The interval of so many wins: they alone decide, so few have to be computed."""
+    b = [number + 0.5 for number in range(runs)]
+    whole, rest = divmod(wins, runs)
+    a = [float(runs)] * whole + ([float(rest)] + [0.0] * (runs - whole - 1) if whole < runs else [])
+    return improvement_probability(a, b)
+
+
+def test_the_mean_of_two_tasks_is_surer_than_each():
+    one = Interval(value=0.7, low=0.4, high=0.9)
+    both = mean_probability([one, one])
+    assert both.value == pytest.approx(0.7)
+    assert (both.value - both.low, both.high - both.value) == pytest.approx((0.3 / 2**0.5, 0.2 / 2**0.5))

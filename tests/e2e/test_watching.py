@@ -54,7 +54,7 @@ def test_a_run_that_was_killed_is_not_waited_for(tmp_path):
     assert "no process works on it" in done.stderr and f"rewardgen resume {RUN_ID}" in done.stderr
 
 
-@pytest.mark.parametrize("named", [["runs"], [], ["latest"]])
+@pytest.mark.parametrize("named", [["runs"], ["latest"]])
 def test_runs_are_served_at_the_printed_link_until_they_are_not(tmp_path, named):
     write_run(tmp_path / "runs")
     serving = start("serve", *named, cwd=tmp_path)

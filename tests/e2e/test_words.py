@@ -102,14 +102,6 @@ def test_a_metric_that_does_not_hold_goes_back_with_the_evidence(tmp_path):
     assert "`partial 3`: pitch" in evidence[0]
 
 
-@pytest.mark.slow
-def test_a_metric_that_never_holds_is_no_task(tmp_path):
-    with server(BAD) as chat:
-        made = new(chat, tmp_path, "--yes")
-    assert made.returncode == 2 and "does not hold" in made.stderr
-    assert not list(tmp_path.glob("*.py"))
-
-
 def test_a_hostile_draft_is_refused_with_the_line_and_never_run(tmp_path):
     with server(HOSTILE, GOOD) as chat:
         made = new(chat, tmp_path, "--yes")

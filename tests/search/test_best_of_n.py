@@ -62,8 +62,3 @@ def test_all_candidates_are_tried_without_any_gain_and_the_best_of_all_is_chosen
     summary = search()
     assert summary.reason == "all 4 generations done" and summary.chosen == "g01-k2"
     assert len(history.ids()) == 16
-
-
-def test_target_fitness_still_ends_it(tmp_path):
-    search, _ = a_search(tmp_path / "run", Crew(), strategy="best-of-n", target_fitness=1.2)
-    assert search().reason == "target fitness 1.2 reached"

@@ -280,24 +280,23 @@ def test_refused_key_stops_the_run_after_the_other_calls_were_recorded(tmp_path)
     assert len(history.designed) == 3
 
 
-def outcome(path, crew, strategy, listener=None):
-    search, history = a_search(path, crew, listener, generations=2, strategy=strategy)
+def outcome(path, crew, listener=None):
+    search, history = a_search(path, crew, listener, generations=2)
     return search(), history
 
 
-@pytest.mark.parametrize("strategy", ["evolve", "best-of-n"])
-def test_run_stopped_after_any_event_resumes_to_the_same_table_and_repeats_nothing_finished(tmp_path, strategy):
+def test_run_stopped_after_any_event_resumes_to_the_same_table_and_repeats_nothing_finished(tmp_path):
     troubles = {"repairable": ["g00-k1"], "rejected": ["g01-k2"], "failing": ["g00-k0"], "same": ["g00-k2", "g01-k0"]}
-    whole, expected = outcome(tmp_path / "whole", Crew(**troubles), strategy)
+    whole, expected = outcome(tmp_path / "whole", Crew(**troubles))
     total = len(read_events(tmp_path / "whole" / "events.jsonl"))
     assert total > 40
     for cut in range(2, total):
         path = tmp_path / f"cut{cut}"
         with pytest.raises(KeyboardInterrupt):
-            outcome(path, Crew(**troubles), strategy, Listener(stop_after=cut))
+            outcome(path, Crew(**troubles), Listener(stop_after=cut))
         finished = {(each.kind, _subject(each)) for each in read_events(path / "events.jsonl")}
         again = Crew(**troubles)
-        summary, history = outcome(path, again, strategy)
+        summary, history = outcome(path, again)
         assert summary == whole
         assert history.studied == expected.studied
         repeated = [call for call in again.calls if _event_of(call) in finished]
@@ -327,30 +326,6 @@ def _event_of(call):
     }[kind]
 
 
-class Away(Crew):
-    """The model does not answer for some candidates."""
-
-    async def design(self, request):
-        found = await super().design(request)
-        away = request.candidate_id in self.rejected
-        return found.model_copy(update={"source": "", "failure": "no reply: it is down"}) if away else found
-
-
-def test_model_that_answers_nothing_stops_the_run_so_that_it_can_be_resumed(tmp_path):
-    ids = [f"g01-k{number}" for number in range(4)]
-    search, history = a_search(tmp_path / "run", Away(rejected=ids))
-    with pytest.raises(ModelError, match="any of the 4 calls of this generation: it is down"):
-        search()
-    assert len(history.designed) == 4 and history.summary is None
-    assert a_search(tmp_path / "run", Crew())[0]().chosen == "g02-k3"
-
-
-def test_single_call_without_an_answer_costs_one_candidate(tmp_path):
-    search, history = a_search(tmp_path / "run", Away(rejected=["g00-k1"]))
-    assert search().chosen == "g02-k3"
-    assert history.record("g00-k1").outcome == "no reply: it is down"
-
-
 def test_repair_that_failed_in_a_finished_generation_is_not_tried_again_on_resume(tmp_path):
     search, _ = a_search(tmp_path / "run", Crew(rejected=["g00-k1"]), Listener(stop_after=50))
     with pytest.raises(KeyboardInterrupt):
@@ -376,21 +351,17 @@ def test_a_persons_reward_is_the_first_candidate_and_told_of_at_the_end(tmp_path
     assert "It beats the reward of `--init` (0.0" in summary.conclusion
 
 
-def test_a_persons_reward_that_is_the_best_is_the_one_to_keep(tmp_path):
-    search, _ = a_search(tmp_path, Crew(fitness=lambda id: -float(id[5:])), given=GIVEN, generations=1)
-    summary = search()
-    assert summary.chosen == "g00-k0" and "no better reward was found" in summary.conclusion
-
-
-def test_a_persons_reward_that_was_repaired_is_not_told_as_theirs(tmp_path):
-    search, history = a_search(tmp_path, Crew(repairable=("g00-k0",)), given=GIVEN, generations=1)
-    conclusion = search().conclusion
-    assert history.record("g00-k0").candidate.repairs == 1 and "the reward of `--init` after its repair" in conclusion
-
-
-def test_a_persons_reward_that_is_rejected_is_told(tmp_path):
-    search, _ = a_search(tmp_path, Crew(rejected=("g00-k0",)), given=GIVEN, generations=1)
-    assert "g00-k0, did not reach the finals" in search().conclusion
+@pytest.mark.parametrize(
+    ("crew", "sentence"),
+    [
+        (Crew(fitness=lambda id: -float(id[5:])), "g00-k0 is the reward of `--init`; no better reward was found"),
+        (Crew(repairable=("g00-k0",)), "the reward of `--init` after its repair"),
+        (Crew(rejected=("g00-k0",)), "g00-k0, did not reach the finals"),
+    ],
+)
+def test_the_end_tells_the_fate_of_a_persons_reward(tmp_path, crew, sentence):
+    search, _ = a_search(tmp_path, crew, given=GIVEN, generations=1)
+    assert sentence in search().conclusion
 
 
 def test_a_model_that_refuses_everything_ends_the_run_though_a_reward_was_given(tmp_path):

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.rollout import Rollout
@@ -64,6 +65,21 @@ def test_a_failure_is_recorded_with_its_step_and_leaves_no_policy(tmp_path):
 def test_training_ends_when_every_slice_has_failed(tmp_path):
     results, reported = train(job(tmp_path, {"a": NEVER}, settings=TINY.model_copy(update={"env_steps": 10**9})))
     assert results["a", 0].env_steps == 16 and not reported
+
+
+def test_a_failed_slice_costs_no_physics(tmp_path, monkeypatch):
+    stepped, step = [], CpuSimulator.step
+
+    def counted(simulator, control, ids=None):
+        if simulator.num_envs == 2 * TINY.num_envs:
+            stepped.append(simulator.num_envs if ids is None else len(ids))
+        step(simulator, control, ids)
+
+    monkeypatch.setattr(CpuSimulator, "step", counted)
+    results, _ = train(job(tmp_path, {"a": UPRIGHT, "b": NEVER}))
+    assert results["b", 0].failure and results["a", 0].failure is None
+    first = stepped.index(TINY.num_envs)
+    assert first <= TINY.rollout_steps + 1 and set(stepped[first:]) == {TINY.num_envs}
 
 
 def test_parameters_that_stop_being_finite_are_a_failure(tmp_path):
