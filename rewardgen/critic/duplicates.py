@@ -30,7 +30,7 @@ def find_duplicate(
     for record in accepted:
         if source_fingerprint(record.candidate.source) == fingerprint:
             id = record.candidate.id
-            message = f"the same program as {id}, but for names, comments and layout"
+            message = f"the same program as {id}, but for comments and layout"
             return _finding("duplicate-program", message, f"see {id} for its result")
     if distances is None:
         message = (

@@ -23,7 +23,7 @@ from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.pricing import RewardProgram, price_rows
 from rewardgen.reward.program import RewardError, compile_reward
-from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
+from rewardgen.sandbox.limits import OutOfTimeError, time_limit
 from rewardgen.sim.kept_episodes import KeptInputs, load_episodes
 from rewardgen.sim.transitions import TransitionSet, load_transitions
 from rewardgen.store.records import Finding, RewardSpec, TaskCard

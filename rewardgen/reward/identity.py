@@ -1,4 +1,4 @@
-"""Fingerprint of a reward, blind to comments, formatting and names of variables."""
+"""Fingerprint of a reward, blind to comments, formatting and annotations."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import ast
 import copy
 import functools
 import hashlib
-from collections.abc import Iterator
 
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import Scope
-from rewardgen.reward.signature import ENTRY
 from rewardgen.store.records import Finding
 
 
@@ -19,8 +17,8 @@ from rewardgen.store.records import Finding
 def source_fingerprint(source: str) -> str:
     """Hash the normalised syntax tree of a reward.
 
-    Comments, docstrings, annotations, imports, the order of the inputs, and the names of variables, helpers and
-    constants do not change the hash; numbers, component names and operations do.
+    Comments, docstrings, annotations, imports and layout do not change the hash. A reward with other names of variables
+    has another hash; `rewardgen.reward.distance` finds that it pays the same.
 
     Args:
         source: Source of the reward; invalid syntax is hashed as text.
@@ -57,43 +55,4 @@ class _Plain(ast.NodeTransformer):
 
 
 def _normalised(tree: ast.Module) -> str:
-    plain = _Plain(Scope(tree)).visit(copy.deepcopy(tree))
-    assert isinstance(plain, ast.Module)
-    inputs = _inputs(plain)
-    bound = dict.fromkeys(name for name in _bound(plain) if name not in inputs and name != ENTRY)
-    _rename(plain, {name: f"v{index}" for index, name in enumerate(bound)})
-    return ast.dump(plain)
-
-
-def _inputs(tree: ast.Module) -> set[str]:
-    """Return the inputs, and sort them in the tree: callers pass them by name."""
-    names: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name == ENTRY:
-            node.args.args.sort(key=lambda argument: argument.arg)
-            names |= {argument.arg for argument in node.args.args}
-    return names
-
-
-def _bound(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef):
-            yield node.name
-        elif isinstance(node, ast.arg):
-            yield node.arg
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
-def _rename(tree: ast.Module, names: dict[str, str]) -> None:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            node.id = names.get(node.id, node.id)
-        elif isinstance(node, ast.FunctionDef):
-            node.name = names.get(node.name, node.name)
-        elif isinstance(node, ast.arg):
-            node.arg = names.get(node.arg, node.arg)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            # Keywords of the reward's functions follow their parameters; those of other functions stay.
-            for keyword in node.keywords if node.func.id in names else ():
-                keyword.arg = names.get(keyword.arg, keyword.arg) if keyword.arg else None
+    return ast.dump(_Plain(Scope(tree)).visit(copy.deepcopy(tree)))

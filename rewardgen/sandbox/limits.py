@@ -1,13 +1,16 @@
-"""Resource limits of a worker process, and its end with its parent. Files and system calls: see `layers`."""
+"""Limits of a worker process on resources and processor time, and its end with its parent."""
 
 from __future__ import annotations
 
 import math
 import os
 import resource
+import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from pydantic import Field
 
@@ -87,3 +90,23 @@ def _lower(which: int, value: int, hard: int | None = None) -> None:
     lowest = math.inf if most == resource.RLIM_INFINITY else most
     hard = value if hard is None else hard
     resource.setrlimit(which, (int(min(value, lowest)), int(min(hard, lowest))))
+
+
+class OutOfTimeError(BaseException):
+    """The time is up. Not an `Exception`, so no handler takes it for an error of the reward."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTimeError` after some processor time of this process [s]; a long single call returns first."""
+
+    def interrupt(*_: object) -> None:
+        raise OutOfTimeError
+
+    before = signal.signal(signal.SIGPROF, interrupt)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)

@@ -10,8 +10,7 @@ import torch
 
 import rewardgen.designer.builtin as package
 from rewardgen.designer.builtin.designer import BuiltinDesigner
-from rewardgen.designer.builtin.features import features_of
-from rewardgen.designer.builtin.ideas import ideas_on
+from rewardgen.designer.builtin.ideas import features_of, ideas_on
 from rewardgen.designer.builtin.terms import SHAPES, make_term, parse, render
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.program import compile_reward

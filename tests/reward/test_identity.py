@@ -22,19 +22,12 @@ SAME = {
     "comments": BASE.replace("# tall", "# and a longer remark"),
     "docstring": BASE.replace("Stand up.", "Something else entirely."),
     "layout": BASE.replace(", pitch", ",\n        pitch").replace("-pitch.abs()", "(-pitch.abs())"),
-    "local names": BASE.replace("up =", "standing =").replace('"up": up', '"up": standing'),
-    "helper names": BASE.replace("bell", "gaussian"),
-    "helper parameters": BASE.replace("x, width=0.1", "z, scale=0.1")
-    .replace("x / width", "z / scale")
-    .replace("width=WIDTH", "scale=WIDTH"),
-    "constant names": BASE.replace("WIDTH", "SIGMA"),
-    "tunable names": BASE.replace("weight", "gain"),
     "annotations": BASE.replace("height, pitch", "height: torch.Tensor, pitch: 'Tensor'"),
-    "order of inputs": BASE.replace("height, pitch,", "pitch, height,"),
     "no import": BASE.replace("import torch\n", ""),
     "numbers": BASE.replace("0.3", "3e-1"),
 }
 DIFFERENT = {
+    "local names": BASE.replace("up =", "standing =").replace('"up": up', '"up": standing'),
     "number": BASE.replace("0.3", "0.4"),
     "input": BASE.replace("pitch", "roll"),
     "component": BASE.replace('"level"', '"flat"'),

@@ -20,7 +20,7 @@ from rewardgen.core.errors import did_you_mean
 from rewardgen.reward import pricing
 from rewardgen.reward.pricing import RewardProgram
 from rewardgen.reward.program import RewardError, compile_reward
-from rewardgen.sandbox.time_limit import OutOfTimeError, time_limit
+from rewardgen.sandbox.limits import OutOfTimeError, time_limit
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import FailureKind, RewardSpec, SliceSpec
 
