@@ -53,7 +53,7 @@ Repetitions = Annotated[int | None, Parameter(help="How often each side is measu
 @Parameter(name="*")
 @dataclass(frozen=True)
 class WholeRun:
-    """What the benchmark of whole runs can be asked for; what is not given is its own."""
+    """Options of the benchmark of whole runs; None stands for its own value."""
 
     task: Annotated[str, Parameter(help=TASK_HELP)] = "cartpole"
     generations: Annotated[int | None, Parameter(help="Generations.", validator=_AT_LEAST_ONE)] = None

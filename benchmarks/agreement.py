@@ -1,4 +1,4 @@
-"""How far drafted metrics agree with a task's own, on episodes of mixed skill.
+"""Agreement of drafted metrics with a task's own, on episodes of mixed skill.
 
 Both judge the same episodes, simulated once as the task's own: its expert policy mixed with noise, from none to all.
 What a drafted metric reads is recorded beside the task's own variables, and brought to the draft's control step.

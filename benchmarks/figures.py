@@ -1,4 +1,4 @@
-"""What a benchmark reports: numbers with their spread over repetitions, next to what they should reach.
+"""Reports of benchmarks: numbers with their spread over repetitions, next to their targets.
 
 A ratio is computed within each repetition, where its two sides ran right after each other, so that a machine that is
 slow for a while is slow for both.
@@ -42,14 +42,14 @@ class Figure(Frozen):
 
     @property
     def reached(self) -> bool | None:
-        """Whether the median reaches the target; None without one."""
+        """True if the median reaches the target; None without one."""
         if self.target is None:
             return None
         return self.median <= self.target if self.at_most else self.median >= self.target
 
 
 class Report(Frozen):
-    """What one benchmark found.
+    """Figures of one benchmark.
 
     Attributes:
         bench: The benchmark.

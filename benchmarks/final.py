@@ -17,7 +17,7 @@ _PHASES = 8
 
 
 class FinalOptions(NamedTuple):
-    """What to measure.
+    """Options of the measurement.
 
     Attributes:
         task: Name of a task with a setup.

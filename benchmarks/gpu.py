@@ -35,7 +35,7 @@ _NOTES = (
 
 
 class GpuOptions(NamedTuple):
-    """What to measure.
+    """Options of the measurement.
 
     Attributes:
         task: Name of a task with a setup.

@@ -1,4 +1,4 @@
-"""How much memory a training worker takes at its worst."""
+"""Peak memory of a training worker."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ _STARTS_SEED = 1_000_000
 
 
 class NativeOptions(NamedTuple):
-    """What to measure.
+    """Options of the measurement.
 
     Attributes:
         environments: Gymnasium's ids.

@@ -1,4 +1,4 @@
-"""What the training benchmarks train: per task a reward, and what a user of Stable-Baselines3 would set.
+"""Setups of the training benchmarks: per task a reward, and settings that a user of Stable-Baselines3 would choose.
 
 The rewards are written twice: here in the reward contract, and in `user_envs.py` in numpy, as a user would write them
 into an environment. A test holds the two equal.
@@ -49,7 +49,7 @@ _WIDE = {"hidden": (256, 256), "activation": "ReLU", "log_std_init": -2.0, "orth
 
 
 class Sb3Settings(NamedTuple):
-    """How Stable-Baselines3's PPO is set up; observations and rewards are normalised by its `VecNormalize`.
+    """Settings of Stable-Baselines3's PPO; observations and rewards are normalised by its `VecNormalize`.
 
     Attributes:
         origin: Where the settings come from.
@@ -65,7 +65,7 @@ class Sb3Settings(NamedTuple):
 
 
 class Setup(NamedTuple):
-    """What is trained on one task.
+    """Reward and settings of one task.
 
     Attributes:
         source: The reward.

@@ -35,7 +35,7 @@ _TARGETS = {
 
 
 class SimOptions(NamedTuple):
-    """What to measure.
+    """Options of the measurement.
 
     Attributes:
         tasks: Task references.
@@ -165,7 +165,7 @@ def _target(each: _Round, over: str, under: str) -> float | None:
 
 
 def _check_replay(each: _Round, answers: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """What to say if the C loop did not do what ours did, state by state."""
+    """Return a note if the states of the C loop differ from ours."""
     error = max(one["error"] for one in answers[_LIMIT])
     same = [one["digest"] for one in answers[_OURS]] == [one["digest"] for one in answers[_LIMIT]]
     if same and error == 0.0:

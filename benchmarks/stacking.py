@@ -21,7 +21,7 @@ _MEMORY_TASK, _MEMORY_TARGET_MIB = "hopper", 1024.0
 
 
 class StackingOptions(NamedTuple):
-    """What to measure.
+    """Options of the measurement.
 
     Attributes:
         task: Name of a task with a setup.

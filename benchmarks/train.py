@@ -24,7 +24,7 @@ _NOTES = (
 
 
 class TrainOptions(NamedTuple):
-    """What to measure.
+    """Options of the measurement.
 
     Attributes:
         task: Name of a task with a setup.

@@ -24,7 +24,7 @@ from rewardgen.training.setup import settings_for
 
 
 class Trained(NamedTuple):
-    """What became of a generation.
+    """Outcome of a generation.
 
     Attributes:
         curves: Name of a slice to its evaluations; seconds count from the call, start of the processes included.
@@ -38,7 +38,7 @@ class Trained(NamedTuple):
 
 
 def slice_name(spec: SliceSpec | SliceResult) -> str:
-    """How a slice is called in the output."""
+    """Name of a slice in the output."""
     return f"{spec.candidate_id} seed {spec.seed}"
 
 

@@ -1,4 +1,4 @@
-"""How far MuJoCo Warp agrees with MuJoCo on the CPU: the same envs, the same actions, and no episodes.
+"""Agreement of MuJoCo Warp with MuJoCo on the CPU: the same envs, the same actions, and no episodes.
 
 Physics with contacts is chaotic: a difference grows until the motions are two different ones. So what can be asked of a
 simulator in single precision is what MuJoCo itself keeps to when its states are rounded to single precision.
@@ -29,7 +29,7 @@ HORIZONS = (1, 10, 100)
 """Control steps after which the states are compared."""
 NUM_ENVS = 8
 _FACTOR, _FLOOR = 3.0, 0.005
-"""What the middle env may be off: so many times MuJoCo's own worst env, and so much of the spread besides."""
+"""Largest error of the median env: this multiple of MuJoCo's own worst env, plus this share of the spread."""
 _LEAST_SPREAD = 0.01
 """In SI units: what hardly moves need not agree more closely for that."""
 

@@ -35,7 +35,7 @@ _NOTES = (
 
 
 class RunOptions(NamedTuple):
-    """What to run.
+    """Options of the run.
 
     Attributes:
         task: Task reference.
@@ -68,7 +68,7 @@ class RunOptions(NamedTuple):
         return RunConfig.model_validate({**fields, "patience": self.generations, "seed": seed})
 
     def settings(self) -> dict[str, str | int | float | bool]:
-        """What a report says that was asked."""
+        """Settings in the report."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
@@ -139,7 +139,7 @@ class _Job(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """What was seen of one run.
+    """Observations of one run.
 
     Attributes:
         seconds: Its wall clock.

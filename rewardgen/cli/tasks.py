@@ -20,7 +20,7 @@ from rewardgen.core.text import visible
 from rewardgen.tasks.listing import listed_tasks
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.training.cache import check_task, get_or_measure
-from rewardgen.training.experts import make_expert
+from rewardgen.training.retraining import make_expert
 from rewardgen.training.setup import card_for
 from rewardgen.ui.console import results, training_line
 from rewardgen.ui.show import card_page, trial_page

@@ -48,11 +48,11 @@ _TASK_SOURCES = (
     "training/policies.py",
     *(f"training/ppo/{name}.py" for name in ("policy", "networks", "mlp", "normaliser")),
 )
-"""Modules of this package that decide what is measured of a task."""
+"""Modules of this package that decide the measurements of a task."""
 _PACKAGES = ("mujoco", "torch", "numpy", "gymnasium")
 _MOST_BYTES = 64 << 20
 _DATA = (".csv", ".json", ".npy", ".npz", ".pt", ".py", ".toml", ".txt", ".yaml", ".yml")
-"""Suffixes of files beside a task that it may read without saying so."""
+"""Suffixes of files beside a task file that the task may read undeclared."""
 _UNUSABLE = (OSError, RuntimeError, ValidationError, RewardgenError, BadZipFile, KeyError)
 _HEAD = "entry.json"
 

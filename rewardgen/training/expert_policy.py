@@ -76,7 +76,7 @@ def load_expert(task: Task) -> Callable[[Tensor], Tensor] | None:
     """Return the actions of the expert policy beside a task file, if there is one.
 
     Raises:
-        TaskError: The file is no policy, or does not fit the task as it is now.
+        TaskError: The file is no policy, or does not fit the task.
     """
     path = expert_file(task.path)
     if not path.exists():

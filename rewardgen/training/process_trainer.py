@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,17 +128,10 @@ def by_candidate(slices: Sequence[SliceSpec]) -> list[list[SliceSpec]]:
 
 
 def split(slices: Sequence[SliceSpec], workers: int) -> list[list[SliceSpec]]:
-    """Spread slices over processes evenly, with the seeds of a candidate together if that costs no balance."""
-    share = -(-len(slices) // workers)
-    groups = by_candidate(slices)
-    parts: list[list[SliceSpec]] = [[] for _ in range(workers)]
-    for group in sorted(groups, key=len, reverse=True):
-        min(parts, key=len).extend(group)
-    if max(map(len, parts)) > share:
-        in_order = [spec for group in groups for spec in group]
-        cuts = [round(number * len(in_order) / workers) for number in range(workers + 1)]
-        parts = [in_order[cuts[number] : cuts[number + 1]] for number in range(workers)]
-    return [part for part in parts if part]
+    """Spread slices over processes evenly; most candidates keep their seeds together."""
+    in_order = [spec for group in by_candidate(slices) for spec in group]
+    cuts = [round(number * len(in_order) / workers) for number in range(workers + 1)]
+    return [in_order[begin:end] for begin, end in pairwise(cuts) if begin < end]
 
 
 @dataclass

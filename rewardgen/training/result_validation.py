@@ -101,7 +101,7 @@ class ResultValidator:
         self._reports = 0
 
     def results(self, answer: Mapping[str, Any]) -> list[SliceResult]:
-        """Return the results of all slices, without what a training has no say in, such as the fitness.
+        """Return the results of all slices, without fields that a training does not decide, such as the fitness.
 
         Raises:
             WorkerError: The results are out of contract.

@@ -1,10 +1,11 @@
-"""Trains one reward with some seeds outside a run's search, in a folder that a later call continues. Loads no torch."""
+"""Trains one reward outside a run: with some seeds, in a folder that a later call continues, or as a task's expert."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import io
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.reward.export import reward_file
@@ -21,9 +22,11 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.names import AbsolutePath, Digest
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, Training
 from rewardgen.store.run_folder import TRAINING
-from rewardgen.training.cache import TRAINING_SOURCES, code
+from rewardgen.tasks.loading import expert_file, resolve_task
+from rewardgen.training.cache import TRAINING_SOURCES, code, get_or_measure
 from rewardgen.training.protocol import TRAINERS, OnProgress, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
+from rewardgen.training.setup import DEFAULT_TRAINER, settings_for
 
 _MOST_BYTES = 256 << 20
 
@@ -61,7 +64,7 @@ class Trained(Frozen):
 
 
 def train_reward(
-    wanted: RewardTraining, seeds: Sequence[int], folder: Path, *, on_progress: OnProgress, anew: bool = False
+    plan: RewardTraining, seeds: Sequence[int], folder: Path, *, on_progress: OnProgress, anew: bool = False
 ) -> list[SliceResult]:
     """Train a reward with some seeds, except those that the folder has results of; return the result of each seed.
 
@@ -74,26 +77,26 @@ def train_reward(
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     try:
-        importable = reward_file(wanted.reward.source)
+        importable = reward_file(plan.reward.source)
     except UsageError as error:
-        raise UsageError(f"{wanted.reward.candidate_id} cannot be trained: {error.message}", error.hint) from error
+        raise UsageError(f"{plan.reward.candidate_id} cannot be trained: {error.message}", error.hint) from error
     _require_own_folder(folder, importable)
-    results = {} if anew else {result.seed: result for result in _stored(folder, wanted)}
+    results = {} if anew else {result.seed: result for result in _stored(folder, plan)}
 
     def keep(result: SliceResult) -> None:
         results[result.seed] = result
-        _write(folder, wanted, [results[seed] for seed in sorted(results)])
+        _write(folder, plan, [results[seed] for seed in sorted(results)])
 
     write_atomic(folder / "reward.py", importable)
-    kind = TRAINERS.get(wanted.training.trainer)
+    kind = TRAINERS.get(plan.training.trainer)
     missing = [seed for seed in dict.fromkeys(seeds) if seed not in results]
     with scratch_folder() as scratch:
-        settings = kind.settings.model_validate(wanted.training.settings)
-        setup = TrainerSetup(wanted.task, settings, wanted.workers, scratch, wanted.limits, names=wanted.names)
+        settings = kind.settings.model_validate(plan.training.settings)
+        setup = TrainerSetup(plan.task, settings, plan.workers, scratch, plan.limits, names=plan.names)
         if missing:
             kind.make(setup).train(
-                [wanted.reward],
-                [SliceSpec(candidate_id=wanted.reward.candidate_id, seed=seed) for seed in missing],
+                [plan.reward],
+                [SliceSpec(candidate_id=plan.reward.candidate_id, seed=seed) for seed in missing],
                 folder=folder.resolve(),
                 on_progress=on_progress,
                 on_slice=keep,
@@ -116,15 +119,15 @@ def _trained(folder: Path) -> Trained | None:
     return None
 
 
-def _stored(folder: Path, wanted: RewardTraining) -> list[SliceResult]:
+def _stored(folder: Path, plan: RewardTraining) -> list[SliceResult]:
     trained = _trained(folder)
-    if trained is None or trained.digest != wanted.digest:
+    if trained is None or trained.digest != plan.digest:
         return []
     return [result for result in trained.results if result.policy is None or (folder / result.policy).is_file()]
 
 
-def _write(folder: Path, wanted: RewardTraining, results: Sequence[SliceResult]) -> None:
-    fields = {name: getattr(wanted, name) for name in ("digest", "task", "task_files", "reward", "training")}
+def _write(folder: Path, plan: RewardTraining, results: Sequence[SliceResult]) -> None:
+    fields = {name: getattr(plan, name) for name in ("digest", "task", "task_files", "reward", "training")}
     write_atomic(folder / TRAINING, Trained(**fields, results=tuple(results)).model_dump_json(indent=1))
     table = io.StringIO()
     columns = ("env_steps", "fitness", "success_rate", "episode_steps", "episode_return")
@@ -134,3 +137,43 @@ def _write(folder: Path, wanted: RewardTraining, results: Sequence[SliceResult])
         [result.seed, *(getattr(point, column) for column in columns)] for result in results for point in result.curve
     )
     write_atomic(folder / "curves.csv", table.getvalue())
+
+
+def make_expert(
+    task: str, seeds: int, *, env_steps: int | None = None, workers: int = 1, on_progress: OnProgress
+) -> tuple[Path, SliceResult]:
+    """Train a task's human reward with some seeds, and keep the policy with the best fitness beside the task file.
+
+    Returns:
+        The policy file, and the result of its training.
+
+    Raises:
+        UsageError: The task's folder cannot be written.
+        TaskError: The task has no human reward, or cannot be simulated.
+        RewardgenError: No policy could be trained, or none is better than doing nothing or acting at random.
+    """
+    path, measured = expert_file(resolve_task(task)), get_or_measure(task)
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}", "copy the task file and its model to a folder that you may write")
+    if "human" not in measured.baselines:
+        raise TaskError(f"{measured.card.name} has no human reward", "add a static method `human_reward` to its class")
+    settings = settings_for(DEFAULT_TRAINER, measured, env_steps)
+    reward = RewardSpec(candidate_id="human", source=measured.baselines["human"], is_baseline=True)
+    training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
+    plan = RewardTraining(task, measured.files, reward, training, workers)
+    with scratch_folder() as scratch:
+        results = train_reward(plan, range(seeds), scratch / "policies", on_progress=on_progress)
+        best = max(results, key=_fitness)
+        if best.final_fitness is None:
+            reason = best.failure.message if best.failure else "its policy could not be measured"
+            raise RewardgenError(f"no policy could be trained with the human reward: {reason}", "fix `human_reward`")
+        trivial = max((probe.fitness for probe in measured.card.probes), default=-float("inf"))
+        if best.final_fitness <= trivial:
+            message = f"the best policy reaches a fitness of {best.final_fitness:.4g}, a trivial one {trivial:.4g}"
+            raise RewardgenError(message, "train longer with `--env-steps`, or with more `--seeds`")
+        write_atomic(path, (scratch / "policies" / str(best.policy)).read_bytes())
+    return path, best
+
+
+def _fitness(result: SliceResult) -> float:
+    return -float("inf") if result.final_fitness is None else result.final_fitness

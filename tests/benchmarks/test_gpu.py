@@ -30,12 +30,3 @@ def test_numbers_of_envs_that_a_device_has_no_room_for_are_left_out_and_told(mon
     ((num_envs, speed),) = gpu._all_stepped(gpu.GpuOptions("cartpole", num_envs=(2, 100_000)), "warp-cpu", told.append)
     assert num_envs == 2 and speed > 0
     assert told[-1].startswith("left out: 100000 envs do not fit")
-
-
-@pytest.mark.slow
-def test_both_simulators_are_compared_on_a_task_and_a_tolerance_is_told(capfd):
-    assert main(["warp", "hopper", "--json"]) == 0
-    report = json.loads(capfd.readouterr().out)
-    by_warp = [each for each in report["figures"] if each["name"].startswith("Warp")]
-    assert [each["name"] for each in by_warp] == ["Warp, 1 step", "Warp, 10 steps", "Warp, 100 steps"]
-    assert all(each["reached"] and len(each["values"]) == 8 for each in by_warp)

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.contender import contenders
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.setups import SETUPS, setup_of
 from benchmarks.stacking import StackingOptions, bench_stacking
@@ -71,25 +70,6 @@ def test_a_generation_is_timed_on_both_sides_to_a_fitness_that_all_reach():
 
 
 @pytest.mark.slow
-def test_a_slice_that_misses_the_target_is_named_and_gives_no_ratio():
-    options = TrainOptions(candidates=1, seeds=1, sb3_settings=("default",), target=2.0, steps=2048, our_steps=4096)
-    report = bench_train(options, silent)
-    assert "SB3 / ours" not in {figure.name for figure in report.figures}  # our time would be a mere budget
-    missed = [note for note in report.notes if "missed" in note]
-    assert missed == [
-        "repetition 1: ours missed the target with c0 seed 0",
-        "repetition 1: SB3 default missed the target with c0 seed 0",
-    ]
-
-
-@pytest.mark.slow
-def test_without_a_target_it_is_the_fitness_that_stable_baselines3_reaches():
-    options = TrainOptions("hopper", candidates=1, seeds=1, sb3_settings=("default",), steps=2048, our_steps=2048)
-    target = next(each for each in bench_train(options, silent).figures if each.name == "target fitness")
-    assert 0.0 < target.median < 1.0
-
-
-@pytest.mark.slow
 def test_final_fitness_is_compared_over_seeds_with_intervals():
     options = FinalOptions(seeds=2, workers=1, steps=2048, sb3_settings=("default",))
     report = bench_final(options, silent)
@@ -104,10 +84,3 @@ def test_stacked_slices_are_compared_with_one_at_a_time():
     found = {figure.name: figure for figure in report.figures}
     assert found["gain of stacking"].median == pytest.approx(found["one at a time"].median / found["stacked"].median)
     assert found["worker of 1 slices"].median < 1024.0
-
-
-@pytest.mark.slow
-def test_the_memory_of_a_worker_grows_with_its_slices():
-    with contenders({"memory": "memory"}) as found:
-        few, many = (found["memory"].ask("train", task="cartpole", slices=slices)["mib"] for slices in (1, 16))
-    assert 100.0 < few < many

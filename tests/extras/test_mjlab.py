@@ -55,15 +55,6 @@ def test_an_environment_of_mjlab_goes_on_as_if_its_neighbours_had_not_begun_anew
 
 
 @pytest.mark.mjlab
-def test_on_a_device_episodes_that_begin_together_are_drawn_together_and_differ(task):
-    first = played(task.make_envs([3, 4], 2, device="warp-cpu"))
-    assert torch.equal(first, played(task.make_envs([3, 4], 2, device="warp-cpu")))
-    for step in (0, 6):
-        assert not torch.equal(first[step, 0], first[step, 1]) and not torch.equal(first[step, 1], first[step, 2])
-    assert not torch.equal(first[0], first[6]) and not torch.equal(first, played(task.make_envs([3, 4], 2)))
-
-
-@pytest.mark.mjlab
 def test_an_episode_of_mjlab_ends_with_what_was_last_seen_of_it(task):
     envs = task.make_envs([3], 2)
     seen = []

@@ -14,7 +14,6 @@ from rewardgen.tasks.check import check_task
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.record_transitions import record_transitions
-from rewardgen.tasks.task_env import TaskEnv
 
 FILES = Path("/proc/self/fd")
 HUNT = Path(__file__).with_name("parallel.py")
@@ -210,23 +209,3 @@ def test_what_is_no_parallel_environment_is_told(tmp_path, right, wrong, message
     with pytest.raises(TaskError) as raised:
         load_task(str(path))
     assert message in raised.value.message and hint in raised.value.hint
-
-
-def test_pictures_that_agents_see_are_no_variables(tmp_path):
-    path = tmp_path / "hunt.py"
-    source = HUNT.read_text().replace("class Hunt(", "class Filmed(Chase):\n    def observation_space(self, agent):\n")
-    seen = "        return spaces.Box(0, 255, (2, 2, 3), np.uint8)\n\n    def _seen(self, agent):\n"
-    seen += "        return np.zeros((2, 2, 3), np.uint8)\n\n\nclass Hunt("
-    path.write_text(
-        source.replace("(self, agent):\nParallelTask", f"(self, agent):\n{seen}ParallelTask").replace(
-            "env = Chase", "env = Filmed"
-        )
-    )
-    task = load_task(str(path))
-    assert "place" in task.declared() and not [name for name in task.declared() if name.startswith("obs")]
-    assert task.make_envs([0], 3).reset().shape[1] >= 12
-
-
-def test_an_environment_of_one_agent_cannot_be_made_of_it(tmp_path):
-    with pytest.raises(TaskError, match="several agents"):
-        TaskEnv(hunt(tmp_path), lambda inputs: {})

@@ -17,8 +17,6 @@ from rewardgen.extras.ray.node import software, train_on_node
 from rewardgen.extras.ray.trainer import RayTrainer
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.search.lifecycle import start
-from rewardgen.store.events import EventLog
-from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.training.protocol import ExecutorSetup, TrainerSetup
@@ -49,16 +47,6 @@ def test_without_the_extra_its_name_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     done = rewardgen("run", "cartpole", "--executor", "ray", cwd=tmp_path)
     assert done.returncode == 2 and "[ray]" in done.stderr
-
-
-def test_a_run_leaves_its_cluster_and_tells_only_what_changed(tmp_path):
-    history = History()
-    history.config = RunConfig(task="cartpole", executor="ray", cluster="first:6379")
-    log = EventLog(tmp_path / "events.jsonl")
-    for _ in range(2):  # the second time, nothing does
-        history.apply(log.append("run-resumed", 0.0, {"changes": {"executor": "processes", "cluster": ""}}))
-    assert history.config.executor == "processes" and not history.config.cluster
-    assert [each.split("`")[1] for each in history.changes] == ["executor", "cluster"]
 
 
 @needs_ray

@@ -40,12 +40,9 @@ def test_returns_and_lengths_count_only_the_steps_of_the_episode():
     assert (point.episode_steps, point.fitness, point.success_rate) == pytest.approx((3.0, 0.2, 1 / 3))
 
 
-def test_a_point_tells_how_its_episodes_ended():
-    assert evaluation_point(evaluation(), env_steps=640).endings == {"time limit": 1 / 3, "fell": 2 / 3}
-
-
-def test_spreads_are_standard_errors_over_the_episodes():
+def test_a_point_tells_how_its_episodes_ended_and_standard_errors_over_them():
     point = evaluation_point(evaluation(), env_steps=640)
+    assert point.endings == {"time limit": 1 / 3, "fell": 2 / 3}
     assert point.fitness_spread == pytest.approx(0.1 / 3**0.5)
     assert point.return_spread == pytest.approx(statistics.stdev([0, 2, 6]) / 3**0.5)
 
@@ -56,6 +53,8 @@ def test_component_statistics_are_over_the_steps_of_the_episodes():
     assert points["up"].mean == pytest.approx(17 / 9)
     assert points["up"].share == pytest.approx(17 / 26) and points["cost"].share == pytest.approx(9 / 26)
     assert (points["up"].activation, points["never"].activation, points["never"].share) == (1.0, 0.0, 0.0)
+    assert points["up"].saturation == pytest.approx(3 / 9)  # three threes among nine steps
+    assert points["cost"].saturation == 1.0
 
 
 def test_correlation_with_fitness_is_none_where_a_side_is_constant():
@@ -71,6 +70,7 @@ def test_digests_are_of_the_best_the_median_and_the_worst_episode():
     assert [each.fitness for each in (best, median, worst)] == pytest.approx([0.3, 0.2, 0.1])
     assert (best.success, best.steps, best.ending) == (True, 3, "fell")
     assert (worst.steps, worst.ending) == (4, "time limit")
+    assert (best.parts, median.parts, worst.parts) == ({}, {"near": 0.5}, {"near": pytest.approx(0.1)})
 
 
 def test_digest_reads_the_episode_from_its_first_to_its_last_step():
@@ -91,10 +91,6 @@ def test_digest_reads_the_episode_where_a_variable_turns_and_not_where_only_the_
     turns["height"] = torch.zeros(5, 1)
     best, *_ = episode_digests(evaluation(variables=turns, components={}, endings=["fell"], rows=rows, **one))
     assert best.times_s == (0.5, 2.5)
-
-
-def test_digest_has_the_parts_of_its_own_episode_that_are_finite():
-    assert [each.parts for each in episode_digests(evaluation())] == [{}, {"near": 0.5}, {"near": pytest.approx(0.1)}]
 
 
 def test_digest_tells_when_a_switch_was_on():
@@ -123,9 +119,3 @@ def test_digest_tells_what_goes_to_and_fro_and_how_often():
     assert best.swings == {
         "sway": Swing(low=float(values["sway"].min()), high=float(values["sway"].max()), crossings=7)
     }
-
-
-def test_saturation_is_the_share_of_steps_near_the_largest_value():
-    points = component_points(evaluation(), env_steps=640)
-    assert points["up"].saturation == pytest.approx(3 / 9)  # three threes among nine steps
-    assert points["cost"].saturation == 1.0

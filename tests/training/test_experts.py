@@ -12,7 +12,7 @@ from rewardgen.tasks.loading import expert_file, load_task
 from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.cache import get_or_measure, get_or_record_transitions
 from rewardgen.training.expert_policy import load_expert
-from rewardgen.training.experts import make_expert
+from rewardgen.training.retraining import make_expert
 from tests.tasks.files import point
 
 LIMITS = Limits(wall_s=300.0)

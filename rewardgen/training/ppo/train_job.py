@@ -15,7 +15,7 @@ from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.networks import NetworkSizes
 from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.rollout import Collector, Rollout
-from rewardgen.training.ppo.settings import PpoJob, PpoSettings
+from rewardgen.training.ppo.settings import PpoJob
 from rewardgen.training.shared.seeding import slice_generators
 from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
 
@@ -71,8 +71,9 @@ class SliceBatch:
     def run(self) -> list[SliceResult]:
         """Train to the end; return one result per slice, failed ones included."""
         began = time.perf_counter()
-        updates = count_updates(self._settings)
-        phases = evaluation_updates(updates, self._settings.evaluation_phases)
+        settings = self._settings
+        updates = max(1, round(settings.env_steps / (settings.num_envs * settings.rollout_steps)))
+        phases = evaluation_updates(updates, settings.evaluation_phases)
         for number in range(1, updates + 1):
             self._improve()
             self._drop_ended()
@@ -117,11 +118,6 @@ class SliceBatch:
 def evaluation_updates(updates: int, phases: int) -> list[int]:
     """Updates (from 1) after which to evaluate: evenly spread, the last one at the end."""
     return sorted({max(1, round(updates * number / phases)) for number in range(1, phases + 1)})
-
-
-def count_updates(settings: PpoSettings) -> int:
-    """Updates nearest to the wanted control steps, at least one."""
-    return max(1, round(settings.env_steps / (settings.num_envs * settings.rollout_steps)))
 
 
 def unobservable(rollout: Rollout) -> list[int]:

@@ -79,7 +79,7 @@ class Transitions:
     target: Tensor  # of the value network, (S, B)
 
     def packed(self) -> Tensor:
-        """One tensor (S, B, O + 2 A + 3) of all that is drawn by row, so that a minibatch is one gather."""
+        """One tensor (S, B, O + 2 A + 3) of everything drawn by row: a minibatch is one gather."""
         log_old = log_probability(self.action, self.mean, self.log_std)
         columns = [self.observation, self.action, self.mean]
         scalars = torch.stack([log_old, self.advantage, self.target], dim=-1)

@@ -39,14 +39,14 @@ def train_in_turn(training: Callable[[Task, Job, Report], SliceTraining], job: J
 
 
 class SliceEndedError(Exception):
-    """The slice has failed; the learner must let this exception pass."""
+    """The slice has failed; the learner lets this exception pass."""
 
 
 class SliceTraining(ABC):
     """The training of one slice. A subclass makes the learner, over `envs` with the rewards of `price`.
 
-    It trains for `env_steps` control steps: whole rollouts of `rollout_steps` per env, if given. The job has this slice
-    alone; its settings have `num_envs`.
+    The training takes `env_steps` control steps: whole rollouts of `rollout_steps` per env, if given. The job has
+    this slice alone; its settings have `num_envs`.
     """
 
     def __init__(

@@ -132,7 +132,7 @@ class Slices:
         """Measure the policies of the slices in `training`, and disable slices that fail."""
         if self._envs_of != len(self.training):
             del self._envs
-            if self._device == "cuda":  # the new ones are counted against what the old ones leave free
+            if self._device == "cuda":  # new envs must fit into the memory that old ones leave free
                 gc.collect()
                 torch.cuda.empty_cache()
             self._envs = self._make_envs()
