@@ -109,7 +109,7 @@ class RunConfig(Frozen):
     """Training processes; default: the number of CPU cores. Other executors train this many candidates at once, by
     default as many as fit."""
     executor: str = PROCESSES
-    """Where candidates train: `processes` of this machine, or the executor of an extra (docs/scale.md)."""
+    """Executor of the trainings: `processes` of this machine, or the executor of an extra (docs/scale.md)."""
     cluster: str | None = None
     """Address of the executor's cluster; default: the cluster of this machine."""
     sandbox: SandboxMode = "auto"

@@ -112,11 +112,7 @@ def shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} [cut]"
 
 
-def first_line(text: str) -> str:
-    """Return the first line of a text that is not blank."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text's first line: models may write a whole diagnosis in one line."""
-    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", first_line(text), maxsplit=1)[0]
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", line, maxsplit=1)[0]

@@ -89,6 +89,6 @@ def _chance(a: Sequence[float], b: Sequence[float], share: float, tail: float) -
     half = one_sigma.high - one_sigma.value
     if half == 0.0:
         return 0.0
-    walked = abs(one_sigma.value) / half * math.sqrt(share)
-    missing = NormalDist().inv_cdf(1.0 - tail) - walked / share
+    drift = abs(one_sigma.value) / half * math.sqrt(share)
+    missing = NormalDist().inv_cdf(1.0 - tail) - drift / share
     return 1.0 - NormalDist().cdf(missing / math.sqrt(1.0 - share))

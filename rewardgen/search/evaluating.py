@@ -95,10 +95,10 @@ def _next_round(run: Context) -> dict[str, tuple[int, ...]]:
     ranking = run.parts.judge.rank(run.records())
     counts = {id: len(history.seeds("search", id)) for id in ranking.ids}
     spent = sum(len(seeds) for (phase, _), seeds in history.extra_seeds.items() if phase == "search")
-    left = len(ranking.ids) * len(history.search_seeds) // FURTHER_SHARE - spent
+    room = len(ranking.ids) * len(history.search_seeds) // FURTHER_SHARE - spent
     if config.max_steps is not None:
-        left = min(left, int((run.steps_left - run.final_steps) // history.training.env_steps))
-    ids = contenders(ranking, counts, config.leaders, config.leader_seeds)[: max(0, left)]
+        room = min(room, int((run.steps_left - run.final_steps) // history.training.env_steps))
+    ids = contenders(ranking, counts, config.leaders, config.leader_seeds)[: max(0, room)]
     return {id: (history.search_seeds[0] + counts[id],) for id in ids}
 
 
@@ -126,7 +126,7 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
 
     def is_open(slot: Slot) -> bool:
         analysis = studied.get(slot.candidate_id)
-        return analysis is None or (diagnose and bool(run.history.wanted_generations) and _lacks_diagnosis(analysis))
+        return analysis is None or (diagnose and bool(run.history.requested_generations) and _lacks_diagnosis(analysis))
 
     async def study_one(slot: Slot) -> None:
         record = run.history.record(slot.candidate_id)

@@ -51,11 +51,11 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
         if history.finalists[0] not in _failed(history):
             return bool(_next_block(history))
     failed = _failed(history)
-    left = [id for id in ranked if id not in failed]
-    if not left:
+    candidates = [id for id in ranked if id not in failed]
+    if not candidates:
         return False
-    init = [id for id in (history.init_id,) if id in ranked and id not in (left[0], *failed)]
-    ids = [left[0], *failed, *init, *history.baselines]
+    init = [id for id in (history.init_id,) if id in ranked and id not in (candidates[0], *failed)]
+    ids = [candidates[0], *failed, *init, *history.baselines]
     run.journal.record("finals-started", ids=ids, reason=reason)
     return True
 

@@ -18,8 +18,8 @@ def stop_reason(run: Context, generation: int) -> str:
     history = run.history
     if generation < len(history.generations):
         return ""
-    wanted = generation < history.wanted_generations  # by the user, after seeing results: only limits count
-    rules = _LIMITS if wanted else _ALL_RULES
+    requested = generation < history.requested_generations  # by the user after seeing results: only limits apply
+    rules = _LIMITS if requested else _ALL_RULES
     return next((reason for rule in rules if (reason := rule(run, generation))), "")
 
 

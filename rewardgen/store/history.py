@@ -124,7 +124,7 @@ class Summary(Frozen):
     """Result of a run."""
 
     reason: str
-    """Why the search stopped."""
+    """Reason for the end of the search."""
     chosen: CandidateId | None = None
     """Id of the reward in `best/`; None if no candidate could be trained."""
     rows: tuple[FinalRow, ...] = ()
@@ -190,17 +190,17 @@ class History:
         self.ranking = Ranking()
         """Latest ranking by the run's judge."""
         self.steps_doubt: str | None = None
-        """Why the step budget may be too small to separate rewards; empty if it suffices, None if not yet decided."""
+        """Warning that the step budget may be too small; empty if it suffices, None if undecided."""
         self.stop_reason = ""
-        """Why the search stopped; empty while it goes on."""
+        """Reason for the end of the search; empty while it continues."""
         self.exhausted = ""
         """Limit that left no room for another model call; empty if none did."""
         self.finalists: tuple[str, ...] = ()
         """The winner, then all other rewards of the finals; empty before the finals."""
         self.earlier_finals: list[tuple[tuple[int, ...], Summary | None]] = []
         """Seeds and result of each finals begun before more generations were asked for."""
-        self.wanted_generations = 0
-        """Generations that the user asked for after seeing results; only limits end the search before."""
+        self.requested_generations = 0
+        """Generations that the user requested after seeing results; only limits end the search earlier."""
         self.search_began_s = 0.0
         """Start of the search's time limit [s]."""
         self.elapsed_s = 0.0
@@ -340,7 +340,7 @@ class History:
         self.config = self.config.model_copy(update={"generations": generations})
         self.final_seeds = final_seeds or self.final_seeds
         if self.stop_reason or self.summary or self.exhausted:
-            self.wanted_generations, self.search_began_s = generations, self.elapsed_s
+            self.requested_generations, self.search_began_s = generations, self.elapsed_s
         self.finalists, self.stop_reason, self.exhausted = (), "", ""
         self.extra_seeds = {key: seeds for key, seeds in self.extra_seeds.items() if key[0] == "search"}
         self.seed_rounds = []
