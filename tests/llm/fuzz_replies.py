@@ -17,7 +17,7 @@ from rewardgen.core.formatting import first_sentence
 from rewardgen.critic.llm_review import parse_reading
 from rewardgen.designer.llm_designer import parse_reply
 from rewardgen.llm.prompts import designer_messages, repair_messages
-from rewardgen.search.earlier_ideas import failed_ideas
+from rewardgen.search.requests import failed_ideas
 from rewardgen.store.messages import Message, Reply
 from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import Candidate, CandidateRecord, DesignRequest, Finding, Verdict

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.search.evolve import PLATEAU, Evolve, in_vain
+from rewardgen.search.evolve import Evolve, in_vain
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.strategy import LENSES
 from tests.builders import record
@@ -78,8 +78,8 @@ def test_plateau_of_two_generations_brings_a_fresh_draft_with_a_lens_of_its_own(
     assert drafts and all(slot.lens and not slot.parents for slot in drafts)
 
 
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("candidates", [2, 5, 6])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("candidates", [2, 5])
 def test_no_lens_comes_again_before_all_others_had_their_turn(seed, candidates):
     records, given = [], []
     for number in range(8):
@@ -98,10 +98,6 @@ def test_no_lens_comes_again_before_all_others_had_their_turn(seed, candidates):
 def test_a_lens_is_short_and_of_no_kind_of_body():
     assert not [lens for lens in LENSES if len(lens.split()) > 25 or lens.endswith(".")]
     assert not re.search(r"robot|posture|upright|stab|gait|walk|hand|arm|leg|torso", " ".join(LENSES))
-
-
-def test_patience_of_a_run_outlasts_the_plateau():
-    assert RunConfig(task="hopper").patience > PLATEAU
 
 
 @pytest.mark.parametrize("seed", range(10))

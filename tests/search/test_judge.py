@@ -34,11 +34,8 @@ def test_gain_within_noise_counts_as_stalled():
     assert stalled_generations(clear, JUDGE) == 0
 
 
-def test_generations_without_any_fitness_are_stalled():
+def test_generations_without_fitness_are_stalled_and_small_gains_that_add_up_are_not():
     assert stalled_generations([record("g00-k0"), record("g01-k0")], JUDGE) == 2
-
-
-def test_small_gains_that_add_up_to_more_than_noise_are_not_lost():
     # Each step is below the noise of its neighbours, but the third is clearly above the first.
     records = [record("g00-k0", 1.0, 3.0), record("g01-k0", 2.0, 4.0), record("g02-k0", 20.0, 21.0)]
     assert stalled_generations(records, JUDGE) == 0

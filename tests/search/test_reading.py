@@ -114,7 +114,7 @@ def test_a_failed_reading_is_recorded_and_the_candidate_trained(tmp_path):
 
 def test_a_budget_spent_on_a_reading_is_not_forgotten_when_the_run_is_killed(tmp_path):
     spent = BudgetExhausted("the limit of 1 USD is reached", "raise it")
-    for stop_after in range(6, 12):
+    for stop_after in (7, 10):
         path = tmp_path / f"run-{stop_after}"
         search, _ = a_search(path, Crew(), Listener(stop_after), reader=Reader(ScriptedLLM(spent)))
         with pytest.raises(KeyboardInterrupt):
@@ -122,11 +122,3 @@ def test_a_budget_spent_on_a_reading_is_not_forgotten_when_the_run_is_killed(tmp
         search, history = a_search(path, Crew(), reader=Reader(ScriptedLLM(spent)))
         assert search().reason == "the limit of 1 USD is reached"
         assert len(history.generations) == 1
-
-
-def test_resuming_asks_for_no_reading_that_is_recorded(tmp_path):
-    llm = objecting()
-    for _ in range(2):
-        search, _ = a_search(tmp_path / "run", Crew(), Listener(), reader=Reader(llm), generations=1)
-        search()
-    assert len(asked(llm)) == 4
