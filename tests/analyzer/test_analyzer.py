@@ -7,7 +7,7 @@ from rewardgen.analyzer.analyzer import MOST_ROWS, Analyzer
 from rewardgen.core.errors import CredentialsError
 from rewardgen.llm.analysis_text import analysis_text
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.store.measurements import Outcome
+from rewardgen.store.measurements import EpisodeOutcome
 from rewardgen.store.records import Candidate, CandidateRecord, CandidateResult, Finding, VariableCard, Verdict
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.analyzer.trained import SOUND, curve, digest, trained
@@ -34,7 +34,7 @@ def test_fitness_is_shown_by_seed():
 
 
 def outcome(fitness, ending="time limit"):
-    return Outcome(fitness=fitness, success=fitness > 0.5, steps=100, ending=ending)
+    return EpisodeOutcome(fitness=fitness, success=fitness > 0.5, steps=100, ending=ending)
 
 
 def with_outcomes(found, *by_seed):
