@@ -108,7 +108,7 @@ class Critic:
             for candidate in sound:
                 findings[candidate.id] += _run_findings(batch.reviews[candidate.id], files)
             if any(map(_ranks_wrong, findings.values())) and self._leader_ranks_wrong(earlier, request, files):
-                findings = {id: tuple(map(contradicted, found)) for id, found in findings.items()}
+                findings = {id: tuple(map(contradicted, findings[id])) for id in findings}
         else:
             batch = BatchReview(reviews={})
         if self._compares:

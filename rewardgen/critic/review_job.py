@@ -111,7 +111,7 @@ class _Reward:
 
 
 class _Form(NamedTuple):
-    """What a reward pays without shaping, and the numbers at which it bends."""
+    """Pay of a reward without shaping, and the numbers at which it bends."""
 
     reward: CanonicalReward
     limits: Counter[float]

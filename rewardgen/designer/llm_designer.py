@@ -19,7 +19,7 @@ _HEADING = r"^[#>*_ \t]*{}[*_ \t]*:[*_ \t]*"
 _DIAGNOSIS = re.compile(_HEADING.format("DIAGNOSIS"), re.MULTILINE | re.IGNORECASE)
 _PREDICTION = re.compile(_HEADING.format("PREDICTION"), re.MULTILINE | re.IGNORECASE)
 _MOST_PROSE = 4_000
-"""Characters of a diagnosis or a prediction that are kept; the prompt asks for five sentences."""
+"""Longest diagnosis or prediction [characters]; the prompt asks for five sentences."""
 _CODE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}|def )", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ class DesignReply(NamedTuple):
 
 
 class LLMDesigner:
-    """Designs and repairs rewards with a language model, at the run's temperature."""
+    """Design and repair rewards with a language model, at the run's temperature."""
 
     def __init__(self, llm: LLM, config: RunConfig) -> None:
         self._llm = llm
@@ -52,7 +52,7 @@ class LLMDesigner:
     async def repair(
         self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
     ) -> Candidate | None:
-        """See `Designer.repair`: None if there was no reply or no code in it."""
+        """See `Designer.repair`: None without a reply, or without code in it."""
         number = candidate.repairs + 1
         label = f"{candidate.id}/designer/repair-{number}"
         repaired = await self._ask(candidate, label, repair_messages(request, candidate, findings))
@@ -92,7 +92,7 @@ def parse_reply(text: str) -> DesignReply:
 
 
 def _section(prose: str, heading: re.Pattern[str], other: re.Pattern[str]) -> str:
-    """The text after a heading, up to the other one."""
+    """Return the text after a heading, up to the other heading."""
     start = heading.search(prose)
     if not start:
         return ""

@@ -1,4 +1,4 @@
-"""The environment of a worker process, built from an allow-list so that no API key reaches generated code."""
+"""Build the environment of a worker process from an allow-list, so that no API key reaches generated code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPE
 
 
 def worker_environment(scratch: Path) -> dict[str, str]:
-    """The whole environment of a worker, whose folder is its home, temporary folder and cache."""
+    """Return the environment of a worker, whose folder is its home, temporary folder and cache."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     home = str(scratch)
     return {
@@ -56,7 +56,7 @@ def _kernels() -> dict[str, str]:
 
 
 def _import_path() -> str:
-    """The folder of this package, unless it is installed, then the entries of PYTHONPATH."""
+    """Return the folder of this package, unless installed, and the entries of PYTHONPATH."""
     package = str(PACKAGE.parent)
     installed = package in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
     inherited = [os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]

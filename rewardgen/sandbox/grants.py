@@ -36,13 +36,13 @@ _DEVICES = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/
 
 
 def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], gpu: bool) -> list[Grant]:
-    """All rights of a worker on files. Called in the worker itself, because `/proc/self` is the caller.
+    """Return all rights of a worker on files. Call it in the worker: `/proc/self` is the caller.
 
     Args:
-        folder: Its own folder.
-        reads: Files and folders that it may read, without hidden files and folders in them.
-        writes: Further folders that it may change.
-        gpu: True if it uses a GPU.
+        folder: The worker's folder.
+        reads: Readable files and folders, without their hidden entries.
+        writes: Further writable folders.
+        gpu: True to open a GPU's driver.
     """
     return [
         *_python(),
@@ -50,7 +50,7 @@ def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], g
         *(Grant(path, READ) for path in (*_SYSTEM, "/proc/self")),
         Grant("/dev/null", Right.READ_FILE | Right.WRITE_FILE),
         *(grant for path in (*reads, shipped("envs")) for grant in _visible(path)),
-        # Tasks are found by listing them, also in a checkout whose folder is not granted.
+        # Shipped tasks are listed, also in a checkout whose folder is not granted.
         Grant(str(shipped("envs")), Right.READ_DIR),
         *(Grant(str(path), OWN) for path in (folder, *writes)),
         *(_driver() if gpu else ()),
@@ -103,7 +103,7 @@ def _may_hold_secrets(path: Path) -> bool:
 
 
 def _is_private(path: Path) -> bool:
-    """True for the system's own files, and those hidden in the home, where programs keep keys; not for caches."""
+    """Return True for system files, and hidden files in the home, where programs keep keys, except caches."""
     home = _home()
     first = path.relative_to(home).parts[:1] if path.is_relative_to(home) else ()
     hidden = any(part.startswith(".") and part not in (".cache", ".local") for part in first)
@@ -115,17 +115,17 @@ def _is_of_many(folder: Path) -> bool:
 
 
 def _python() -> Iterator[Grant]:
-    """The standard library, installed packages and the shared libraries beside them."""
+    """Grant the standard library, installed packages and their shared libraries."""
     return (Grant(path, READ) for prefix in _prefixes() for path in (f"{prefix}/lib", f"{prefix}/lib64"))
 
 
 def _prefixes() -> set[str]:
-    """Prefixes of the environment and of its base."""
+    """Return the prefixes of the environment and of its base."""
     return {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix}
 
 
 def _packages() -> Iterator[Grant]:
-    """Packages outside the prefixes; of a folder where somebody works, only importable entries."""
+    """Grant packages outside the prefixes; in a working folder, importable entries only."""
     yield Grant(str(PACKAGE), READ)
     elsewhere = (Path(entry) for entry in (*sys.path, site.getusersitepackages()) if entry)
     for entry in (entry for entry in elsewhere if not _is_installed(entry)):
@@ -155,7 +155,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _visible(path: Path) -> Iterator[Grant]:
-    """A file, or the entries of a folder that are not hidden: keys are often kept in `.env` beside the work."""
+    """Grant a file, or the visible entries of a folder: `.env` files often hold keys."""
     if not path.is_dir():
         yield Grant(str(path), READ)
         return
@@ -171,14 +171,14 @@ def _leads_to_secrets(link: Path) -> bool:
 
 
 def _is_broad(folder: Path) -> bool:
-    """True if a folder holds the work of many programs: a home, a shared folder, or one above them."""
+    """Return True for a home, a shared folder, or a folder above them."""
     shared = [_home(), Path("/tmp"), Path("/var/tmp"), Path("/dev/shm")]
     resolved = folder.resolve()
     return any(resolved == broad or resolved in broad.parents for broad in shared)
 
 
 def _home() -> Path:
-    """The home of the user, which is not the HOME of a worker."""
+    """Return the home of the user; HOME of a worker is another folder."""
     try:
         return Path(pwd.getpwuid(os.getuid()).pw_dir).resolve()
     except KeyError:
@@ -186,7 +186,7 @@ def _home() -> Path:
 
 
 def _driver() -> Iterator[Grant]:
-    """Files of NVIDIA's driver, which also names its threads by writing below `/proc/self/task`."""
+    """Grant the files of NVIDIA's driver, which also writes thread names below `/proc/self/task`."""
     yield from (Grant(path, READ) for path in _DRIVER)
     yield from (Grant(path, DEVICE) for pattern in _DEVICES for path in glob.glob(pattern))
     yield Grant("/dev/nvidia-caps", DEVICE | Right.READ_DIR)

@@ -1,11 +1,11 @@
-"""Jobs of worker processes, each registered by the package that owns it.
+"""Registry of the jobs of worker processes.
 
 To add one, call `register` at the top of a module that the orchestrator imports and that loads nothing heavy:
 
     PRICE = register("price", "my_package.pricing:price_job", reads=("folder",))
 
-and run it with `run_worker(PRICE, payload, ...)`. The function is imported in the worker only; it is given the payload
-and a function that reports messages, and returns its result: JSON all three.
+and run it with `run_worker(PRICE, payload, ...)`. The worker imports the function, and calls it with the payload and a
+function that reports messages. Payload, messages and result are JSON.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Job(Frozen):
         reads: Keys of the payload whose values name a file or a folder that the job reads.
         writes: Keys of the payload whose values name a file that the job writes outside its own folder; not for jobs
             that run generated code.
-        device: Keys of the payload, one within the other, that lead to the name of the device it computes on.
-        inputs: `module:function` from the payload to further files and folders that the job reads. It runs before the
-            worker is confined, so it may find them by running trusted code, such as the user's own task file.
+        device: Nested keys of the payload that lead to the name of the device.
+        inputs: `module:function` from the payload to further readable files and folders. It runs before the worker is
+            confined, and may run trusted code such as the user's task file.
     """
 
     name: str
@@ -61,7 +61,7 @@ def register(name: str, function: str, **fields: Any) -> Job:
 
 
 def uses_gpu(job: Job, payload: dict[str, Any]) -> bool:
-    """True if a job computes on a GPU, for one payload."""
+    """Return True if a job with this payload computes on a GPU."""
     value: Any = payload if job.device else None
     for key in job.device:
         value = value.get(key) if isinstance(value, dict) else None
@@ -69,19 +69,19 @@ def uses_gpu(job: Job, payload: dict[str, Any]) -> bool:
 
 
 def modules() -> list[str]:
-    """The modules of all registered jobs, in the order of registration."""
+    """Return the modules of all registered jobs, in the order of registration."""
     names = (target.partition(":")[0] for job in _JOBS for target in (job.function, job.inputs or ""))
     return list(dict.fromkeys(filter(None, names)))
 
 
 def imported(target: str) -> Any:
-    """The function behind `module:function`."""
+    """Import the function `module:function`."""
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def files_of(job: Job, payload: dict[str, Any]) -> tuple[list[Path], list[Path]]:
-    """Files that a job reads besides its own folder, and folders that it writes to, for one payload."""
+    """Return the files that a job with this payload reads, and the folders that it writes."""
     reads = [Path(payload[key]) for key in job.reads if payload.get(key)]
     reads += imported(job.inputs)(payload) if job.inputs else []
     return reads, [Path(payload[key]).parent for key in job.writes]

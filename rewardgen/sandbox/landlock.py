@@ -1,4 +1,4 @@
-"""Landlock: file rights for this process that no later code in it can take back. Linux 5.13 and later, without root.
+"""Landlock: restrict the file rights of this process for good. Linux 5.13 and later, without root.
 
 See landlock(7). Denied unless granted: reading, writing, making, removing, executing, device control, TCP, and from
 ABI 6 signals and abstract sockets of processes outside. Left to `seccomp`: other sockets, modes, owners and times of
@@ -40,7 +40,7 @@ class Right(enum.IntFlag):
 
 
 _LAST_RIGHT = {1: Right.MAKE_SYM, 2: Right.REFER, 3: Right.TRUNCATE, 4: Right.TRUNCATE, 5: Right.IOCTL_DEV}
-"""Last right of each ABI; later ones add none that are denied here."""
+"""Last right of each ABI; later ABIs add none that are denied here."""
 _OF_FILES = Right.EXECUTE | Right.WRITE_FILE | Right.READ_FILE | Right.TRUNCATE | Right.IOCTL_DEV
 
 READ = Right.READ_FILE | Right.READ_DIR
@@ -66,12 +66,12 @@ class Grant(NamedTuple):
 
 
 def abi() -> int:
-    """Version of the kernel's Landlock, 1 or more; raises `OSError` where it is missing or forbidden."""
+    """Return the version of the kernel's Landlock, 1 or more; raises `OSError` where missing or forbidden."""
     return call("landlock_create_ruleset", None, ctypes.c_size_t(0), _CREATE_VERSION)
 
 
 def restrict(grants: Iterable[Grant]) -> int:
-    """Give up all rights but these, for good, after `privileges.gain_none`; returns the ABI that was used.
+    """Give up all other rights for good, after `privileges.gain_none`; return the ABI in use.
 
     Args:
         grants: The rights that remain. A missing path grants nothing.
@@ -94,7 +94,7 @@ def restrict(grants: Iterable[Grant]) -> int:
 
 
 def covers(version: int) -> str:
-    """Kinds of things that an ABI of Landlock confines, in words."""
+    """Name the objects that an ABI of Landlock confines."""
     since = ((1, "files"), (4, "TCP"), (5, "devices"), (6, "signals and abstract sockets"))
     return ", ".join(kind for first, kind in since if version >= first)
 

@@ -1,6 +1,6 @@
-"""The layers that confine a worker, put in force by the worker itself, with a report of those missing and why.
+"""Layers that confine a worker, applied by the worker, with a report of missing layers and reasons.
 
-The reward language, which limits generated code itself, is none of them: they hold when it does not.
+The layers hold when the reward language fails.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class Confinement(Frozen):
     """Confinement of one worker.
 
     Attributes:
-        folder: The worker's own folder, which it may change.
-        reads: Files and folders that it may read.
-        writes: Further folders that it may change.
-        gpu: True to open a GPU's devices and driver to it.
-        limits: Its limits; their `sandbox` decides about a missing layer.
+        folder: The worker's folder, writable.
+        reads: Readable files and folders.
+        writes: Further writable folders.
+        gpu: True to open a GPU's devices and driver.
+        limits: Limits; their `sandbox` decides on a missing layer.
     """
 
     folder: Path
@@ -52,18 +52,18 @@ class Layer(Frozen):
 
 
 class LayerReport(Frozen):
-    """The layers of a worker, in the order in which they were put in force."""
+    """The layers of a worker, in the order of their application."""
 
     mode: SandboxMode
     layers: tuple[Layer, ...] = Field(min_length=1)
 
     @property
     def missing(self) -> tuple[Layer, ...]:
-        """The layers that are not in force."""
+        """Layers that are not in force."""
         return tuple(layer for layer in self.layers if not layer.active)
 
     def in_words(self) -> str:
-        """One line for each layer."""
+        """Describe each layer in a line."""
         return "\n".join(f"{part.name}: {'' if part.active else 'NOT in force: '}{part.detail}" for part in self.layers)
 
 
@@ -71,10 +71,10 @@ _applied: LayerReport | None = None
 
 
 def apply(policy: Confinement) -> LayerReport:
-    """Put all layers in force in this process for good. It must have a single thread.
+    """Apply all layers to this process for good. The process must have a single thread.
 
     Raises:
-        SandboxError: A layer is missing and the policy is strict. Then nothing has been given up.
+        SandboxError: A layer is missing and the policy is strict; nothing has been given up.
     """
     global _applied
     mode = policy.limits.sandbox
@@ -88,12 +88,12 @@ def apply(policy: Confinement) -> LayerReport:
 
 
 def applied() -> LayerReport | None:
-    """The layers in force in this process; None before `apply`."""
+    """Return the layers in force in this process; None before `apply`."""
     return _applied
 
 
 def available(mode: SandboxMode = "auto") -> LayerReport:
-    """The layers that the kernel offers, without putting them in force."""
+    """Return the layers that the kernel offers, without applying them."""
     questions = {"landlock": lambda: f"ABI {landlock.abi()}", "seccomp": _filters}
     layers = [_layer(name, ask) for name, ask in questions.items()] if mode != "off" else _switched_off(mode)
     return LayerReport(mode=mode, layers=tuple(layers))

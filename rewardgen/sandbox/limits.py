@@ -19,7 +19,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.privileges import end_with_parent
 
 GPU_FILES = 256
-"""Least number of descriptors of a worker with a GPU, whose driver opens each device several times."""
+"""Fewest descriptors of a worker with a GPU, whose driver opens each device several times."""
 _GRACE_S = 1
 """CPU time between the signal that CPU time is used up and the kill [s]."""
 
@@ -34,7 +34,7 @@ class Limits(Frozen):
     file_bytes: int = Field(default=128 << 20, gt=0)
     """Size of any file that it writes."""
     open_files: int = Field(default=64, gt=0)
-    """Descriptors. Deleted files that are still open count in no folder; the number and size of files bound them."""
+    """Descriptors. They also bound deleted files that are still open."""
     folder_bytes: int = Field(default=1 << 30, gt=0)
     """Size of its own folder."""
     folder_entries: int = Field(default=10_000, gt=0)
@@ -54,7 +54,7 @@ class Limits(Frozen):
 
 
 def confine(limits: Limits) -> None:
-    """Set the limits of this process for good: core dumps, files, memory, time, and no files for other users."""
+    """Limit core dumps, files, memory and time of this process for good, and close its files to other users."""
     _lower(resource.RLIMIT_CORE, 0)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
@@ -65,10 +65,10 @@ def confine(limits: Limits) -> None:
 
 
 def die_with(parent: int) -> None:
-    """Make this process end when its parent does, even by `kill -9`.
+    """Make this process end with its parent, even by `kill -9`.
 
     Args:
-        parent: Process id of the parent before the fork; another parent now means that it is already gone.
+        parent: Process id of the parent before the fork.
     """
     if sys.platform == "linux":
         end_with_parent()

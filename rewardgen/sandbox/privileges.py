@@ -16,11 +16,11 @@ _CAPABILITIES_VERSION = 0x20080522
 _WORDS = 2
 """Words of 32 capabilities in each of three sets: effective, permitted, inheritable."""
 _OPENING = 1 << 1 | 1 << 2
-"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: root's way to folders of other users, such as one that it works in."""
+"""CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: access of root to folders of other users, such as the working folder."""
 
 
 def gain_none() -> None:
-    """Deny this process further rights from anything that it executes."""
+    """Deny this process further rights from programs that it executes."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
@@ -35,7 +35,7 @@ def hide_memory() -> None:
 
 
 def drop_capabilities() -> bool:
-    """Give up all of root's capabilities but for opening files; True if there were some."""
+    """Give up all of root's capabilities except opening files; return True if there were any."""
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     held = ctypes.create_string_buffer(4 * 3 * _WORDS)
     call("capget", header, held)

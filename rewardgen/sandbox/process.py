@@ -1,6 +1,6 @@
-"""The orchestrator's side of a job in a worker process: forked from a clean warm parent, watched, ended as a group.
+"""Run a job in a worker process: forked from a clean warm parent, watched, ended as a group.
 
-It loads nothing heavy and trusts nothing that comes back: JSON of a bounded size, by one pipe.
+This side imports nothing heavy. Answers are untrusted JSON of a bounded size, by one pipe.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def run_worker(
 
     Args:
         job: The job.
-        payload: Its input as JSON, with absolute paths.
+        payload: Input as JSON, with absolute paths.
         limits: Wall-clock time, memory and sizes.
-        scratch: The worker's own folder, created if missing: working folder, home, temporary files, `worker.log`.
+        scratch: The worker's folder, created if missing: working folder, home, temporary files, `worker.log`.
         on_message: Called, in this thread, with each message of the job.
         on_restart: Called before the one restart after something outside killed the worker; None to raise instead.
         cancel: Ends the worker when set.
@@ -72,7 +72,7 @@ def run_worker(
         WorkerError: The worker crashed, exceeded a limit, or answered out of contract.
         MachineError: The worker could not be started, or something outside killed it twice.
         WorkerCancelled: `cancel` was set.
-        RewardgenError: The job's own error for the user; generated code in the job may have forged it.
+        RewardgenError: The job's error for the user; generated code may have forged it.
     """
 
     def check_cancel() -> None:
@@ -129,7 +129,7 @@ def _request(job: Job, payload: dict[str, Any], limits: Limits, scratch: Path) -
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
-    """The two ends of a pipe that a worker writes."""
+    """Open a pipe that a worker writes; return its two ends."""
     read_end, write_end = os.pipe()
     ours.callback(os.close, read_end)
     theirs.callback(os.close, write_end)
@@ -252,7 +252,7 @@ class _Worker:
         raise self._failed(f"ended without an answer ({exit_in_words(status)})", "crash")
 
     def _ends(self) -> bool:
-        """True if the worker is ending by itself: its memory goes, unless it only closed its pipe."""
+        """Return True if the worker is ending: its memory goes, unless it only closed its pipe."""
         deadline = time.monotonic() + _END_S
         while resident_bytes(self._child.pid):
             if time.monotonic() > deadline:
@@ -266,7 +266,7 @@ class _Worker:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process and all its descendants [bytes]; 0 where `/proc` does not tell."""
+    """Return the resident memory of a process and all its descendants [bytes]; 0 without `/proc`."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
@@ -276,7 +276,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def _threads(pid: int) -> int:
-    """Threads of a process and all its descendants; 0 where `/proc` does not tell."""
+    """Count the threads of a process and all its descendants; 0 without `/proc`."""
     try:
         tasks = os.listdir(f"/proc/{pid}/task")
         children = [child for task in tasks for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]

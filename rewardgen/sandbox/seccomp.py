@@ -22,7 +22,7 @@ KILL = 0x80000000
 
 
 def refuse(code: int) -> int:
-    """The answer that fails a call with an `errno`."""
+    """Return the answer that fails a call with an `errno`."""
     return 0x00050000 | code
 
 
@@ -62,7 +62,7 @@ _DRIVER = _words("""
     memfd_create pipe pipe2 eventfd2 epoll_create1 epoll_ctl epoll_wait epoll_pwait set_mempolicy mbind
     sched_setaffinity
 """)
-"""Further calls of a GPU's driver. No limit sees the memory behind memfd_create and pipes, so only there."""
+"""Further calls of a GPU's driver. No limit counts the memory of memfd_create and pipes."""
 
 _NULL = 0
 _WHOLE = 0xFFFFFFFF_FFFFFFFF
@@ -97,7 +97,7 @@ _IOCTL_TYPING = {"TIOCSTI": 0x5412, "TIOCLINUX": 0x541C}
 
 
 def rules(gpu: bool, pid: int) -> dict[str, tuple[Case, ...]]:
-    """Cases of each allowed call; the first whose conditions hold answers it.
+    """Return the cases of each allowed call; the first whose conditions hold answers.
 
     Args:
         gpu: Also allow the calls of a GPU's driver.
@@ -138,10 +138,7 @@ def _mapping(gpu: bool) -> tuple[Case, ...]:
 
 
 def _daemons() -> dict[str, tuple[Case, ...]]:
-    """Let a driver ask for its daemons by local sockets, and wait at one of its own, without any answer.
-
-    It does not start if it may not wait for processes to share memory with.
-    """
+    """Let a driver ask for its daemons by local sockets, without any answer; it does not start otherwise."""
     return {
         "socket": (Case(ALLOW, (Where(0, 1),)), Case(refuse(errno.EAFNOSUPPORT))),
         "connect": (Case(refuse(errno.ECONNREFUSED)),),
@@ -177,7 +174,7 @@ class Instruction(NamedTuple):
 
 
 def assemble(gpu: bool, pid: int, on: str) -> list[Instruction]:
-    """The filter's program for a machine; arguments as in `rules`. Raises `OSError` for an unsupported machine."""
+    """Return the filter's program for a machine; arguments as in `rules`. Raises `OSError` if unsupported."""
     if on not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no filter for {on}")
     program = [
@@ -196,13 +193,13 @@ def assemble(gpu: bool, pid: int, on: str) -> list[Instruction]:
 
 
 def _body(cases: Sequence[Case]) -> list[Instruction]:
-    """Instructions that judge one call, ending with an answer."""
+    """Return the instructions for one call, ending with an answer."""
     body = [instruction for case in cases for instruction in _case(case)]
     return body if not cases[-1].conditions else [*body, _answer(refuse(errno.EPERM))]
 
 
 def _case(case: Case) -> list[Instruction]:
-    """Instructions of one case, made from its end: where a condition fails, the rest is skipped."""
+    """Return the instructions of one case, built from its end: a failed condition skips the rest."""
     code = [_answer(case.answer)]
     for where in case.conditions:
         # Conditions on 32 bits ignore the upper half, as the kernel does with an int.
@@ -229,7 +226,7 @@ class _Program(ctypes.Structure):
 
 
 def check_available() -> None:
-    """Raise `OSError` if the kernel takes no filters, or there is none for this machine."""
+    """Raise `OSError` if the kernel takes no filters, or this machine is unsupported."""
     assemble(False, 1, machine())
     call("seccomp", _GET_ACTION_AVAIL, 0, ctypes.byref(ctypes.c_uint32(KILL)))
 

@@ -20,7 +20,7 @@ _KEY, _WRITTEN, _PORT = "key", "written", "port"
 
 
 def layers_in_force(scratch: Path, limits: Limits | None = None, *, gpu: bool = False) -> LayerReport:
-    """The layers in force in a worker on this machine.
+    """Return the layers in force in a worker on this machine.
 
     Args:
         scratch: A folder for the worker.
@@ -28,7 +28,7 @@ def layers_in_force(scratch: Path, limits: Limits | None = None, *, gpu: bool = 
         gpu: True for a worker that has computed on a GPU, by torch and by Warp.
 
     Raises:
-        SandboxError: A layer is missing, and the limits are strict about that.
+        SandboxError: A layer is missing, and the limits are strict.
         WorkerError: The worker could not compute on the GPU.
     """
     payload = {"do": "compute", "device": "cuda"} if gpu else {"do": "layers"}
@@ -37,7 +37,7 @@ def layers_in_force(scratch: Path, limits: Limits | None = None, *, gpu: bool = 
 
 
 def escapes(scratch: Path) -> tuple[str, ...]:
-    """Successful attempts of a worker to reach out of its own folder; empty where all layers are in force.
+    """Return a worker's successful attempts to leave its folder; empty where all layers are in force.
 
     Args:
         scratch: A folder for the worker and its targets.
@@ -66,7 +66,7 @@ def _was_called(server: socket.socket) -> bool:
 
 
 def selftest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Do what `do` names: a key of the table below."""
+    """Run the entry `do` of `MISDEEDS`."""
     return MISDEEDS[payload["do"]](report)
 
 
@@ -86,7 +86,7 @@ def _compute(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
 
 
 def _break_out(report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Try what hostile code wants most; `escapes` checks the effects."""
+    """Try the main aims of hostile code; `escapes` checks the effects."""
     folder = Path.cwd()
     outside = folder.parent
     attempts: dict[str, Callable[[], object]] = {

@@ -69,13 +69,13 @@ NUMBERS: dict[str, Numbers] = {
 
 
 def machine() -> str:
-    """Name of this machine; other names than the fields of `Numbers` are not supported."""
+    """Return the name of this machine; supported are the fields of `Numbers`."""
     name = platform.machine()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(name.lower(), name)
 
 
 def number(name: str, on: str) -> int | None:
-    """Number of a system call on a machine; None if the machine has no such call or is not supported."""
+    """Return the number of a system call on a machine; None if missing or unsupported."""
     return getattr(NUMBERS[name], on, None)
 
 
@@ -83,7 +83,7 @@ def call(name: str, *arguments: object) -> int:
     """Make a system call of this machine and return its result.
 
     Raises:
-        OSError: The call fails, or this machine has none of this name.
+        OSError: The call fails, or this machine lacks it.
     """
     code = number(name, machine())
     if sys.platform != "linux" or code is None:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from rewardgen.reward.caps import MAX_TURNS
+from rewardgen.reward.caps import MAX_ITERATIONS
 from rewardgen.reward.contract import Components, RewardError, checked_components
 from rewardgen.reward.program import compile_reward
 
@@ -157,7 +157,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_turns_are_counted_over_all_loops_and_anew_in_each_call(loop):
-    within = LOOPS[loop].format(n=MAX_TURNS // 100).replace("\n", "\n        ")
+    within = LOOPS[loop].format(n=MAX_ITERATIONS // 100).replace("\n", "\n        ")
     source = "def compute_reward(height, *, times: float = 1.0):\n    x = 0.0\n    for _ in range(int(times)):\n"
     program = compile_reward(f"{source}        {within}\n    return {{'h': height + x}}\n")
     for _ in range(3):

@@ -19,18 +19,18 @@ _MOST_TERMS = 7
 _LAST_POINTS = 3
 """Evaluations at the end of training that are averaged; a single one has too few episodes for a correlation."""
 _ATTEMPTS = 6
-"""Draws before an idea that failed already is tried once more."""
+"""Draws before a failed idea is tried again."""
 
 
 class BuiltinDesigner:
-    """Composes rewards from templates over the variables of the task card: the control that a model has to beat.
+    """Compose rewards from templates over the variables of the task card: the control for language models.
 
-    It reads the card, the user's goal, the parents' sources and the training curves of their components. It knows units
-    and words, but no task.
+    The designer reads the card, the goal, the parents' sources and their components' curves. It knows units and words,
+    but no task.
     """
 
     async def design(self, request: DesignRequest) -> Candidate:
-        """One candidate for a request."""
+        """See `Designer.design`."""
         for attempt in range(_ATTEMPTS):
             reward, diagnosis = _change(request, attempt)
             if not any(idea_of(diagnosis) in idea for idea in request.failed_ideas):
@@ -51,9 +51,9 @@ class BuiltinDesigner:
     async def repair(
         self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
     ) -> Candidate | None:
-        """The candidate without the components that the findings name; with one more if it ranks episodes wrongly.
+        """Drop the components that the findings name, or add one if the candidate ranks episodes wrongly.
 
-        None if the findings name no component, or all of them.
+        Return None if the findings name no component, or all of them.
         """
         reward = parse(candidate.source, request.card) or ()
         rejections = [finding for finding in findings if finding.severity == "reject"]

@@ -19,7 +19,7 @@ from rewardgen.store.records import TaskCard, VariableCard
 Kind = Literal["speed", "rate", "length", "distance", "angle", "cosine", "flag", "vector", "other"]
 
 _WANTED = r"(?:fully )?upright|standing|level|balanced|straight|vertical|up|aligned|on target|in the reference pose"
-"""States that a robot is usually asked to be in."""
+"""Usual aims for a state."""
 _STOP_WORDS = (
     "an|and|are|as|at|be|by|for|from|has|have|in|into|is|it|its|least|more|most|of|on|or|than|that|the|then|there|this|to|"
     "when|which|while|with|one|per|all|each|every|step|time|second|robot|task"
@@ -59,7 +59,7 @@ _AGAINST = 0.015
 
 
 class Idea(NamedTuple):
-    """A term that could be in a reward, with first guesses for its constants. A reward has one term per topic."""
+    """A possible term, with first guesses for its constants. A reward has one term per topic."""
 
     role: Role
     topic: str
@@ -70,11 +70,11 @@ class Idea(NamedTuple):
 
 
 def ideas_on(card: TaskCard, goal: str = "") -> dict[str, Idea]:
-    """All ideas on a card by component name, the likeliest first; at least one is a drive.
+    """Return all ideas on a card by component name, likeliest first; at least one is a drive.
 
     Args:
         card: The task.
-        goal: The user's own words.
+        goal: The user's words.
     """
     reader, numbers = _Reader(card, goal), features_of(card)
     full = sum(bound**2 for bound in (*card.action_low, *card.action_high)) / max(2 * card.action_size, 1) or 1.0
@@ -96,12 +96,12 @@ def ideas_on(card: TaskCard, goal: str = "") -> dict[str, Idea]:
 
 
 def rounded(value: float) -> float:
-    """Three significant digits, as a person would write a constant."""
+    """Round to three significant digits, as a person writes a constant."""
     return 0.0 if abs(value) < 1e-9 else float(f"{value:.3g}")
 
 
 class _Reader:
-    """Proposes what a feature could be rewarded for; the methods are named after its kinds."""
+    """Propose terms on a feature; the methods are named after the kinds of features."""
 
     def __init__(self, card: TaskCard, goal: str) -> None:
         self.card = card
@@ -134,7 +134,7 @@ class _Reader:
         weight = rounded(_WEIGHTS[role] * constants.pop("size", 1.0))
         name = f"{number.name}_{shape}".strip("_")
         name = f"{name}_term" if name in self.card.input_names() else name
-        term = make_term(name, shape, number.x, number.what, weight, **constants)
+        term = make_term(name, shape, number.x, number.meaning, weight, **constants)
         topic = f"{topic}:fine" if shape == "fine" else topic
         return Idea(role, topic, term, prior * self.importance(number), shape)
 
@@ -263,9 +263,9 @@ class Feature:
 
     name: str
     x: str
-    """Its Python expression."""
-    what: str
-    """Its meaning in a few words, for comments."""
+    """Python expression."""
+    meaning: str
+    """A few words, for comments."""
     kind: Kind
     words: str
     """Name, part and meaning, lower case."""
@@ -274,7 +274,7 @@ class Feature:
     high: float = 1.0
     """Range and median under trivial policies."""
     crowd: int = 1
-    """Parts of the vector that it comes from: one joint of many matters less than a torso."""
+    """Number of parts in its vector: one joint of many matters less than a torso."""
 
     @property
     def extent(self) -> float:
@@ -282,7 +282,7 @@ class Feature:
         return max(abs(self.low), abs(self.high), 1e-3)
 
     def says(self, pattern: str) -> bool:
-        """True if its words match a pattern."""
+        """Return True if the words match a pattern."""
         return has(self.words, pattern)
 
     @property
@@ -297,7 +297,7 @@ class Feature:
 
     @property
     def wanted(self) -> float | None:
-        """The value that its meaning names for a state one usually wants: 1 for "1 upright, -1 hanging"."""
+        """The value that the words name for a usual aim: 1 for "1 upright, -1 hanging"."""
         number = r"(-?\d+(?:\.\d+)?|zero)"
         link = r"(?:\s*(?:when|if|for|means|is|=|at|:|while|with|the|it|pole|body|torso|fully|straight))*"
         match = re.search(rf"(?<![\w.]){number}{link}\s+(?:\w+\s+)?(?:{_WANTED})\b", self.words)
@@ -306,7 +306,7 @@ class Feature:
 
 
 def features_of(card: TaskCard) -> tuple[Feature, ...]:
-    """All numbers of a card that actions can change: variables, parts of vectors, whole vectors, distances."""
+    """Return all numbers of a card that actions can change: variables, parts, whole vectors, distances."""
     numbers = [number for variable in card.variables for number in _read(variable)]
     targets = [variable for variable in card.variables if has(_words(variable), "target|goal")]
     for target in targets:
@@ -318,7 +318,7 @@ def features_of(card: TaskCard) -> tuple[Feature, ...]:
 
 
 def _read(variable: VariableCard) -> list[Feature]:
-    """A scalar variable; or each part of a vector, the vector, and its length if it points to another place."""
+    """Return a scalar; or the parts of a vector, the vector, and its length if it points to another place."""
     name, words, unit, meaning = variable.name, _words(variable), _unit(variable), _meaning(variable)
     if not variable.shape:
         low, middle, high = _range(variable, 0)
@@ -348,7 +348,7 @@ def _read(variable: VariableCard) -> list[Feature]:
 
 
 def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
-    """Lowest, median and highest measured value of a part."""
+    """Return lowest, median and highest measured value of a part."""
     measured = (variable.minimum[part:], variable.median[part:], variable.maximum[part:])
     if not all(measured) or not all(math.isfinite(values[0]) for values in measured):
         return -1.0, 0.0, 1.0
@@ -356,7 +356,7 @@ def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
 
 
 def _gap(point: VariableCard, target: VariableCard) -> Feature:
-    """The distance of a point to its target."""
+    """Return the distance of a point to its target."""
     ranges = zip(point.minimum, point.maximum, target.minimum, target.maximum, strict=False)
     reach = math.hypot(*(max(abs(high - least), abs(most - low)) for low, high, least, most in ranges)) or 1.0
     x = f"({point.name} - {target.name}).{'norm(dim=-1)' if point.shape else 'abs()'}"
@@ -383,17 +383,17 @@ def _words(variable: VariableCard) -> str:
 
 
 def _meaning(variable: VariableCard) -> str:
-    """Meaning of a variable without the explanations that follow a comma or bracket."""
+    """Return the meaning of a variable without explanations after a comma or bracket."""
     clause = _EXPLANATION.split(" ".join(variable.meaning.split()))[0].translate(str.maketrans('"\\', "'/"))
     return re.sub(r"^1 (?:while|when|if) ", "", clause).rstrip(".") or variable.name.replace("_", " ")
 
 
 def has(text: str, pattern: str) -> bool:
-    """True if whole words of a text match a pattern."""
+    """Return True if whole words of a text match a pattern."""
     return re.search(rf"\b(?:{pattern})\b", text) is not None
 
 
 def nouns(text: str) -> frozenset[str]:
-    """The words of a text that carry meaning, singular."""
+    """Return the content words of a text, singular."""
     words = (word.removesuffix("s") for word in re.findall(r"[a-z]{2,}", text.lower()))
     return frozenset(word for word in words if not re.fullmatch(_STOP_WORDS, word))

@@ -20,28 +20,28 @@ _WIDTH = 110
 
 SHAPES: dict[str, tuple[str, str]] = {
     # Motion, (N,).
-    "progress": ("{weight} * ({x} / {reference}).clamp(-4.0, 4.0)", "more {what}"),
-    "reverse": ("{weight} * (-{x} / {reference}).clamp(-4.0, 4.0)", "less {what}"),
+    "progress": ("{weight} * ({x} / {reference}).clamp(-4.0, 4.0)", "more {meaning}"),
+    "reverse": ("{weight} * (-{x} / {reference}).clamp(-4.0, 4.0)", "less {meaning}"),
     # A value at a target, (N,).
-    "near": ("{weight} * torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{what} near the target"),
-    "fine": ("{weight} * torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{what} precisely at the target"),
-    "pull": ("{weight} * (1.0 / (1.0 + (({x} - {target}) / {width}) ** 2))", "{what} pulled to the target"),
-    "close": ("{weight} * torch.exp(-({x} - {target}).abs() / {temperature})", "{what} close to the target"),
-    "above": ("{weight} * torch.exp(-((({floor} - {x}).clamp(min=0.0) / {margin}) ** 2))", "enough {what}"),
-    "raised": ("{weight} * (({x} - {start}) / {rise}).clamp(0.0, 1.0)", "a higher {what}"),
-    "aligned": ("{weight} * (0.5 + 0.5 * {x})", "{what} toward 1"),
-    "opposed": ("{weight} * (0.5 - 0.5 * {x})", "{what} toward -1"),
-    "facing": ("{weight} * (0.5 + 0.5 * torch.cos({x} - {target}))", "{what} turned to the target"),
+    "near": ("{weight} * torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{meaning} near the target"),
+    "fine": ("{weight} * torch.exp(-(({x} - {target}) ** 2) / {temperature})", "{meaning} precisely at the target"),
+    "pull": ("{weight} * (1.0 / (1.0 + (({x} - {target}) / {width}) ** 2))", "{meaning} pulled to the target"),
+    "close": ("{weight} * torch.exp(-({x} - {target}).abs() / {temperature})", "{meaning} close to the target"),
+    "above": ("{weight} * torch.exp(-((({floor} - {x}).clamp(min=0.0) / {margin}) ** 2))", "enough {meaning}"),
+    "raised": ("{weight} * (({x} - {start}) / {rise}).clamp(0.0, 1.0)", "a higher {meaning}"),
+    "aligned": ("{weight} * (0.5 + 0.5 * {x})", "{meaning} toward 1"),
+    "opposed": ("{weight} * (0.5 - 0.5 * {x})", "{meaning} toward -1"),
+    "facing": ("{weight} * (0.5 + 0.5 * torch.cos({x} - {target}))", "{meaning} turned to the target"),
     # Changes per step, (N,).
-    "approach": ("{weight} * (({before} - {x}) / {step}).clamp(-4.0, 4.0)", "{what} shrinking at every step"),
-    "advance": ("{weight} * (({x} - {before}) / {step}).clamp(-4.0, 4.0)", "{what} growing at every step"),
+    "approach": ("{weight} * (({before} - {x}) / {step}).clamp(-4.0, 4.0)", "{meaning} shrinking at every step"),
+    "advance": ("{weight} * (({x} - {before}) / {step}).clamp(-4.0, 4.0)", "{meaning} growing at every step"),
     # Calm: of a number (N,), of a vector (N, k), and of the action (N, k).
-    "still": ("-{weight} * ({x} / {scale}).square().clamp(max=1.0)", "little {what}"),
-    "calm": ("-{weight} * ({x} / {scale}).square().mean(-1).clamp(max=1.0)", "little {what}"),
+    "still": ("-{weight} * ({x} / {scale}).square().clamp(max=1.0)", "little {meaning}"),
+    "calm": ("-{weight} * ({x} / {scale}).square().mean(-1).clamp(max=1.0)", "little {meaning}"),
     "effort": ("-{weight} * {x}.square().mean(-1)", "little effort"),
     "smoothness": ("-{weight} * ({x} - {before}).square().mean(-1)", "smooth actions"),
     # Survival, (N,).
-    "kept": ("{weight} * {x}.clamp(0.0, 1.0)", "that {what}"),
+    "kept": ("{weight} * {x}.clamp(0.0, 1.0)", "that {meaning}"),
     "alive": ("{weight} * torch.ones_like({x})", "not ending the episode early"),
 }
 """Name to an expression of an input, its value one control step earlier and constants; and the encouraged behaviour."""
@@ -69,14 +69,14 @@ class Term:
 Reward = tuple[Term, ...]
 
 
-def make_term(name: str, shape: str, x: str, what: str, weight: float, **constants: float) -> Term:
-    """Build a term of a shape on an input `x`, such as `velocity[:, 0]`, with the meaning `what`."""
+def make_term(name: str, shape: str, x: str, meaning: str, weight: float, **constants: float) -> Term:
+    """Build a term of a shape on an input `x`, such as `velocity[:, 0]`, with a meaning."""
     template, says = SHAPES[shape]
     values = {f"{name}_{role}": value for role, value in {"weight": weight, **constants}.items()}
     names = dict(zip(("weight", *constants), values, strict=True))
     before = re.sub(r"(?<![\w.])([^\W\d]\w*)(?![\w=])", r"prev_\1", x)
     expression = ast.unparse(ast.parse(template.format(x=x, before=before, **names), mode="eval"))
-    return Term(name, says.format(what=what), expression, values)
+    return Term(name, says.format(meaning=meaning), expression, values)
 
 
 def render(reward: Reward, card: TaskCard) -> str:
