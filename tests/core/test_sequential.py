@@ -48,7 +48,7 @@ def sampling_error(rate, times):
 
 
 @pytest.mark.parametrize("draw", [normal, skewed, with_failures])
-@pytest.mark.parametrize("most", [2, 5, 8, 10, 15, 20])
+@pytest.mark.parametrize("most", [2, 5, 10, 20])
 def test_a_winner_that_is_no_better_is_said_to_be_in_at_most_three_of_a_hundred_runs(draw, most):
     above, below, _, inside = rates(draw, 0.0, most, times=600)
     allowed = 0.03 + sampling_error(0.03, 600)
@@ -63,7 +63,7 @@ def test_a_gain_of_one_standard_deviation_is_seen_in_four_of_five_runs(draw):
     assert seeds < 16, "many are decided before the last block"
 
 
-@pytest.mark.parametrize("most", [2, 3, 4, 5, 8, 10, 15, 20])
+@pytest.mark.parametrize("most", [2, 5, 10, 15, 20])
 def test_what_finals_are_said_to_detect_they_detect(most):
     above, *_ = rates(normal, 1.0, most, times=500)
     assert abs(above - power(most)) <= 0.01 + sampling_error(power(most), 500)

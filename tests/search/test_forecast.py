@@ -3,7 +3,6 @@
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.sequential import power
 from rewardgen.search.context import final_trainings, processes
 from rewardgen.search.forecast import forecast, forecast_rows
 from tests.search.parts import Crew, a_search
@@ -33,11 +32,6 @@ def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect(
     assert found.minutes and 0.0 < found.minutes.low < found.minutes.high
     assert "81 % of runs" in words["finals"]
     assert "cost" not in words and found.calls.high == 0
-
-
-def test_more_fresh_seeds_detect_more_and_one_nothing():
-    assert [power(seeds) for seeds in (1, 5, 9, 10, 20)] == sorted(power(seeds) for seeds in (1, 5, 9, 10, 20))
-    assert power(1) == 0.0
 
 
 def test_steps_are_kept_back_for_the_finals(tmp_path):
