@@ -230,35 +230,6 @@ def test_a_failure_is_told_in_one_clean_line_without_a_traceback(answer):
     message.encode()
 
 
-def test_half_a_character_is_replaced():
-    with ChatServer(Answer("half \ud83d")) as server:
-        assert ask_one(client(server)).text == "half \ufffd"
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        Answer("slow down", status=429),
-        Answer("oops", status=500),
-        Answer("overloaded", status=503),
-        Answer(body=b'{"id": "x", "choi'),
-        Answer(body=b"<html>a proxy's page</html>"),
-        Answer(text=None),
-        Answer(text="  \n"),
-    ],
-)
-def test_passing_faults_may_be_tried_again(answer):
-    error = failure(answer)
-    assert isinstance(error, CallFailed)
-    assert error.transient
-
-
-@pytest.mark.parametrize(("header", "low", "high"), [("3", 3.0, 3.0), (None, None, None)])
-def test_rate_limit_carries_how_long_to_wait(header, low, high):
-    error = failure(Answer("slow down", status=429, headers={"Retry-After": header} if header else {}))
-    assert error.retry_after_s is None if low is None else low <= error.retry_after_s <= high
-
-
 @pytest.mark.parametrize("header", ["nan", "-5", "soon", "9" * 5000])
 def test_a_wait_that_cannot_be_meant_does_no_harm(header):
     with ChatServer(Answer(status=429, headers={"Retry-After": header})) as server:
@@ -282,13 +253,6 @@ def test_no_more_calls_in_flight_than_allowed():
         replies = ask(one, *(request(f"call-{number}") for number in range(9)))
     assert server.most_at_once == 3
     assert [reply.text for reply in replies] == ["hello"] * 9
-
-
-def test_client_serves_several_event_loops_in_turn():
-    with ChatServer(Answer(delay_s=0.05)) as server:
-        one = client(server, concurrency=1)
-        for turn in range(3):
-            assert all(reply.text == "hello" for reply in ask(one, request(f"a{turn}"), request(f"b{turn}")))
 
 
 QUIET = """

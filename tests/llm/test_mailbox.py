@@ -206,8 +206,3 @@ def test_a_request_that_somebody_put_there_is_replaced_by_the_real_one(tmp_path,
     with pytest.raises(CallFailed):
         ask_one(mailbox(tmp_path, timeout_s=0.05))
     assert not posted.is_symlink() and "You write rewards." in posted.read_text()
-
-
-def test_bytes_that_are_no_text_are_replaced(tmp_path):
-    (tmp_path / f"{call_name(request())}.reply.md").write_bytes(b"\xff\xfe half \xf0\x9f\x98")
-    assert ask_one(mailbox(tmp_path)).text == "\ufffd\ufffd half \ufffd"

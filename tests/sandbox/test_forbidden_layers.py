@@ -111,10 +111,7 @@ def test_rewards_are_not_run_for_a_comparison_not_even_of_an_own_run(tmp_path):
 
 FOREIGN = {
     "export": ("export", f"{RUN_ID}:g00-k1", "out"),
-    "export of a baseline": ("export", f"{RUN_ID}:human", "out"),
-    "train": ("train", f"{RUN_ID}:g00-k1", "--steps", "4096", "--seeds", "1", "--yes", "--json"),
     "eval": ("eval", f"{RUN_ID}:g01-k5", "--yes", "--json"),
-    "film": ("film", f"{RUN_ID}:g01-k5", "--yes"),
 }
 
 
