@@ -125,7 +125,11 @@ def summarise(reason: str, history: History) -> Summary:
     """Sum up a run."""
     results = {id: result for id in history.finalists if (result := history.result("final", id))}
     values = {id: _fitness_values(result) for id, result in results.items()}
-    estimates = {id: bootstrap_interval(numbers) for id, numbers in values.items() if numbers}
+    best_fitness = history.card.best_fitness if history.card else None
+    seen = [number for numbers in values.values() for number in numbers]
+    estimates = {
+        id: _within_range(bootstrap_interval(numbers), best_fitness, seen) for id, numbers in values.items() if numbers
+    }
     chosen = next((id for id in history.finalists[:1] if id in estimates), None)
     looks = _looks(history) if chosen else {}
     against: dict[str, Standing] = {
@@ -146,6 +150,16 @@ def summarise(reason: str, history: History) -> Summary:
         difference=looks[baseline].difference if baseline in looks else None,
         conclusion=" ".join(sentence for sentence in conclusion if sentence),
     )
+
+
+def _within_range(estimate: Interval, best_fitness: float | None, seen: Sequence[float]) -> Interval:
+    """Bound an interval by the highest possible fitness, and by 0 where the fitness is a share."""
+    if best_fitness is None:
+        return estimate
+    is_share = best_fitness == 1.0 and min(seen) >= 0.0
+    low = max(estimate.low, 0.0) if is_share else estimate.low
+    # A task may declare a best fitness that a policy exceeds.
+    return estimate.model_copy(update={"low": low, "high": max(min(estimate.high, best_fitness), estimate.value)})
 
 
 def _fitness_values(result: CandidateResult | None) -> list[float]:

@@ -3,7 +3,7 @@ import pytest
 from rewardgen.search import finals
 from rewardgen.store.history import History
 from rewardgen.store.records import BASELINES, Candidate
-from tests.builders import failed_slice, slice_result
+from tests.builders import card, failed_slice, slice_result
 from tests.search.parts import Crew, Listener, a_search
 
 
@@ -38,6 +38,18 @@ def test_reward_that_beats_both_baselines_says_so():
     assert "beats the human reward" in summary.conclusion
     row = summary.rows[0]
     assert row.human_normalised is not None and 1.9 < row.human_normalised < 2.1
+
+
+@pytest.mark.parametrize(
+    ("best_fitness", "values", "low", "high"),
+    [(1.0, [1.0, 0.06, 0.96], 0.0, 1.0), (1.0, [1.0, -0.06, 0.96], None, 1.0), (None, [1.0, 0.06, 0.96], None, None)],
+)
+def test_an_interval_stays_within_what_the_fitness_can_be(best_fitness, values, low, high):
+    history = a_history(best=values)
+    history.card = card(best_fitness=best_fitness)
+    interval = summarise("done", ["best"], history).rows[0].fitness
+    assert interval.low == low if low is not None else interval.low < 0.0
+    assert interval.high == high if high is not None else interval.high > 1.0
 
 
 def test_parts_of_the_fitness_are_told_of_the_chosen_reward_and_kept_for_all():
