@@ -126,8 +126,7 @@ def check_task(task: str, sandbox: SandboxMode = "auto") -> dict[str, Any]:
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:
     """Return a measured task, from the cache or measured now, on request with its transitions for later calls.
 
-    Raises:
-        TaskError: The task cannot be simulated.
+    Raises a TaskError if the task cannot be simulated.
     """
     return _get_or_measure(task, limits, with_transitions)[0]
 

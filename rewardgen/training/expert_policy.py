@@ -25,11 +25,7 @@ _MOST_PRINTED = 1000
 
 
 def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Record a task's transitions in the file `path`; return its `MeasuredTask`.
-
-    Raises:
-        TaskError: The task breaks its contract, or the expert policy beside it does not fit.
-    """
+    """Record a task's transitions in the file `path`; return its `MeasuredTask`."""
     task = load_task(payload["task"])
     save_transitions(Path(payload["path"]), record_transitions(task, load_expert(task)))
     return measure_task(task, payload["task"]).model_dump(mode="json")

@@ -62,17 +62,14 @@ def measured_policies(
     episodes: int = STARTS,
     cancel: threading.Event | None = None,
 ) -> dict[SliceSpec, PolicyMeasurement]:
-    """Measure stored policies in `setup.workers` processes.
+    """Measure stored policies in `setup.workers` processes, over a number of episodes each.
 
     Args:
-        setup: Arguments of a trainer: the task, limits of one policy, processes, scratch folder.
+        setup: Arguments of a trainer; its limits are those of one policy.
         policies: Files of each slice: the final policy, then the one before, if it counts too.
         seed: Seed of the episodes' starts; by default that of runs.
         episodes: Episodes of each policy.
         cancel: Ends the workers when set.
-
-    Returns:
-        The measurement of each slice; `problem` says why one cannot be measured.
 
     Raises:
         WorkerCancelled: `cancel` was set.

@@ -84,11 +84,7 @@ class ResultValidator:
         self._reports = 0
 
     def progress(self, message: dict[str, Any]) -> Progress:
-        """Return a progress report.
-
-        Raises:
-            WorkerError: The report is out of contract.
-        """
+        """Return a progress report; raise a WorkerError if it is out of contract."""
         (report,) = _validated(Progress, [message])
         self._reports += 1
         _require(self._reports <= len(self._slices) * self._phases, "more reports than evaluations")
@@ -103,8 +99,7 @@ class ResultValidator:
     def results(self, answer: Mapping[str, Any]) -> list[SliceResult]:
         """Return the results of all slices, without fields that a training does not decide, such as the fitness.
 
-        Raises:
-            WorkerError: The results are out of contract.
+        Raises a WorkerError if they are out of contract.
         """
         claims = _validated(TrainedSlice, answer.get("slices"))
         _require_all(claims, self._slices)
@@ -167,11 +162,7 @@ def _among(claimed: Iterable[str], names: Collection[str] | None) -> bool:
 def measurements(
     answer: Mapping[str, Any], slices: Sequence[SliceSpec], episodes: int, names: TaskNames | None = None
 ) -> list[PolicyMeasurement]:
-    """Return the measurements of an evaluation worker.
-
-    Raises:
-        WorkerError: The answer is out of contract.
-    """
+    """Return the measurements of an evaluation worker; raise a WorkerError if they are out of contract."""
     measured = _validated(PolicyMeasurement, answer.get("slices"))
     _require_all(measured, slices)
     for measurement in measured:
