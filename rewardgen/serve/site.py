@@ -25,8 +25,7 @@ from rewardgen.view.facts import RunFacts, notes, read_facts, run_facts
 from rewardgen.view.progress import Watcher
 from rewardgen.view.reference import Reference
 
-_MOST_RUNS = 16
-"""Runs kept in memory."""
+_MOST_RUNS = 16  # kept in memory
 _MOST_SIDES = 8
 
 
