@@ -17,8 +17,8 @@ from rewardgen.core.errors import UsageError
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.members import own_program
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.shared.rewards import Rewards

@@ -15,14 +15,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rewardgen.api.checking import check
     from rewardgen.api.drafting import draft
-    from rewardgen.api.environment import make_env
+    from rewardgen.api.environment import load_policy, make_env
     from rewardgen.api.measuring import evaluate
-    from rewardgen.api.policy import load_policy
-    from rewardgen.api.reward import Reward
-    from rewardgen.api.running import run
-    from rewardgen.api.runs import Run, open_run
+    from rewardgen.api.reward import Reward, check
+    from rewardgen.api.runs import Run, open_run, run
     from rewardgen.api.training import train
     from rewardgen.reward.tolerance import tolerance
     from rewardgen.sim.quantities import (
@@ -102,13 +99,13 @@ _HOME = {
     "MujocoTask": "rewardgen.tasks.mujoco_task",
     "Reward": "rewardgen.api.reward",
     "Run": "rewardgen.api.runs",
-    "check": "rewardgen.api.checking",
+    "check": "rewardgen.api.reward",
     "draft": "rewardgen.api.drafting",
     "evaluate": "rewardgen.api.measuring",
-    "load_policy": "rewardgen.api.policy",
+    "load_policy": "rewardgen.api.environment",
     "make_env": "rewardgen.api.environment",
     "open_run": "rewardgen.api.runs",
-    "run": "rewardgen.api.running",
+    "run": "rewardgen.api.runs",
     "shipped_task": "rewardgen.tasks.loading",
     "tolerance": "rewardgen.reward.tolerance",
     "train": "rewardgen.api.training",

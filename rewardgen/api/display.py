@@ -1,4 +1,4 @@
-"""A run and tables of rows as a notebook shows them. All text is escaped."""
+"""Show a run and tables of rows in a notebook. All text is escaped."""
 
 from __future__ import annotations
 
@@ -19,12 +19,7 @@ _ABOUT = 80
 
 
 def data_frame(rows: Sequence[Mapping[str, Any]], index: str) -> Any:
-    """Rows as a pandas DataFrame; where pandas is not installed, as they are.
-
-    Args:
-        rows: All with the same keys.
-        index: The key that becomes the index.
-    """
+    """Return rows with the same keys as a pandas DataFrame; where pandas is not installed, as they are."""
     try:
         import pandas
     except ImportError:
@@ -32,13 +27,23 @@ def data_frame(rows: Sequence[Mapping[str, Any]], index: str) -> Any:
     return pandas.DataFrame(rows).set_index(index)
 
 
-def table_html(rows: Sequence[Mapping[str, Any]], *, strong: int | None = None) -> str:
-    """Rows as an HTML table.
+class Table:
+    """Base of results that are a table with a row per seed."""
 
-    Args:
-        rows: All with the same keys, which are the headings.
-        strong: Index of a row that stands out.
-    """
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row per seed."""
+        raise NotImplementedError
+
+    def table(self) -> Any:
+        """Return the rows as a pandas DataFrame, or as a list if pandas is not installed."""
+        return data_frame(self.rows(), "seed")
+
+    def _repr_html_(self) -> str:
+        return table_html(self.rows())
+
+
+def table_html(rows: Sequence[Mapping[str, Any]], *, strong: int | None = None) -> str:
+    """Return rows as an HTML table, with their keys as headings; the row at index `strong` stands out."""
     if not rows:
         return ""
     head = "".join(f"<th style='text-align:left'>{escape(name.replace('_', ' '))}</th>" for name in rows[0])
@@ -56,7 +61,7 @@ def _cell(value: Any, strong: bool) -> str:
 
 
 def run_html(run: Run) -> str:
-    """A run in a notebook: how it stands, its candidates, the chosen reward's code and its film."""
+    """Return the status of a run, its candidates, the chosen reward's code and its film."""
     rows, best = run.rows(), run.best
     parts = [f"<p><b>{escape(run.history.card.name if run.history.card else run.id)}</b> · {escape(run.id)} ·"]
     parts += [f" {escape(run.status)}</p>"]
@@ -70,9 +75,9 @@ def run_html(run: Run) -> str:
 
 
 def _film(run: Run, id: str) -> str:
-    """The film of a candidate, in the page itself; empty if there is none."""
-    found = [each for each in run.films if each.id == id]
-    for film in sorted(found, key=lambda each: each.phase == "final", reverse=True):
+    """Return the film of a candidate, embedded in the page; empty if there is none."""
+    films = [film for film in run.films if film.id == id]
+    for film in sorted(films, key=lambda film: film.phase == "final", reverse=True):
         try:
             data = base64.b64encode(read_plain(film.video, _MOST_VIDEO_BYTES)).decode()
         except OSError:

@@ -18,6 +18,7 @@ from rewardgen.search.assembly import own_prompts_of
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.draft.drafting import (
+    Confirm,
     DraftedTask,
     DraftRequest,
     NothingDrafted,
@@ -32,9 +33,6 @@ from rewardgen.tasks.robots import catalogue_of
 
 DRAFT_SUFFIX = ".draft"
 """Suffix of the folder beside a task file that keeps its drafts, sketches and calls."""
-
-Confirm = Callable[[DraftedTask], bool | str]
-"""Decides about a draft: True accepts it, False declines it, a text asks for changes."""
 
 
 class TaskDraft(NamedTuple):
@@ -52,13 +50,13 @@ class TaskDraft(NamedTuple):
 
     def run_config(self, config: RunConfig) -> RunConfig:
         """Return the configuration of a run on the task, with the words as its goal and the remaining limits."""
-        cost, left = config.max_cost, config.max_tokens
+        cost, most_tokens = config.max_cost, config.max_tokens
         return config.model_copy(
             update={
                 "task": str(self.file),
                 "goal": config.goal or self.drafted.words,
                 "max_cost": None if cost is None else max(0.0, cost - (self.usage.cost_usd or 0.0)),
-                "max_tokens": None if left is None else max(0, left - self.usage.tokens),
+                "max_tokens": None if most_tokens is None else max(0, most_tokens - self.usage.tokens),
             }
         )
 
@@ -119,39 +117,26 @@ def draft_file(
     """Draft a task with the model and the limits of a configuration; see `draft`.
 
     Args:
-        words: What the robot should do.
-        robot: The robot.
+        words: The task in plain words.
+        robot: See `draft`.
         file: The file to write.
         config: Names the model and its limits.
-        confirm: Decides about the draft.
+        confirm: See `draft`.
         unread: True if no person reads the draft; the file says so.
         note: Receives progress messages.
     """
-    if config.model == BUILTIN:
-        raise UsageError(
-            "a task is drafted by a language model, and none is named",
-            f"add `--model`, as in `--model openai/gpt-5.1`; or `rewardgen new --robot {robot}` writes a file in which"
-            " the metric is yours to write",
-        )
-    if file.suffix != ".py":
-        raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
-    if file.exists():
-        raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
+    _require_new(file, robot, config)
     folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
     llm = make_llm(config, folder)
     request = DraftRequest(words, robot, catalogue_of(robot), folder.path)
-    accepted = False
 
-    def ask(drafted: DraftedTask) -> str:
-        nonlocal accepted
+    def decide(drafted: DraftedTask) -> bool | str:
         write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
-        decision = confirm(drafted)
-        accepted = decision is True
-        return decision if isinstance(decision, str) else ""
+        return confirm(drafted)
 
     with using_prompts(own_prompts_of(config)):
         try:
-            drafted, form = draft_task(llm, request, note, ask)
+            drafted, form, accepted = draft_task(llm, request, note, decide)
         except NothingDrafted as error:
             hint = f"see {folder.path}; delete it to ask again, or name another `--model`"
             raise NothingDrafted(error.message, hint) from error
@@ -162,6 +147,19 @@ def draft_file(
     read = "Nobody has read it: it was accepted by `--yes`." if unread else "A person has read and confirmed it."
     write_atomic(file, task_file(form, request, file, read))
     return TaskDraft(file, drafted, usage)
+
+
+def _require_new(file: Path, robot: str, config: RunConfig) -> None:
+    if config.model == BUILTIN:
+        raise UsageError(
+            "a task is drafted by a language model, and none is named",
+            f"add `--model`, as in `--model openai/gpt-5.1`; or `rewardgen new --robot {robot}` writes a file in which"
+            " the metric is yours to write",
+        )
+    if file.suffix != ".py":
+        raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
+    if file.exists():
+        raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
 
 
 def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "") -> MetricTest:

@@ -1,16 +1,20 @@
-"""Make a Gymnasium environment of a task: `rewardgen.make_env`."""
+"""Use a task with Gymnasium and a trained policy with numpy: `rewardgen.make_env`, `rewardgen.load_policy`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import torch
+
 from rewardgen.api.reward import Reward, reward_source
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import BASELINES
-from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.members import baseline_sources
 from rewardgen.tasks.task_env import TaskEnv
+from rewardgen.training import policies
 
 
 def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> TaskEnv:
@@ -31,10 +35,10 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
     """
     loaded = load_task(str(task))
     if reward is None or reward in BASELINES:
-        name, own = str(reward or "human"), baseline_sources(loaded)
-        if name not in own:
+        name, sources = str(reward or "human"), baseline_sources(loaded)
+        if name not in sources:
             raise UsageError(f"{loaded.path.name} has no {name} reward", "give one: `make_env(task, reward=...)`")
-        paid = Reward(own[name], name)
+        paid = Reward(sources[name], name)
     else:
         paid = reward if isinstance(reward, Reward) else Reward(reward_source(reward))
     names = [*loaded.declared(), "action"]
@@ -43,3 +47,40 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
     if unknown := [name for name in paid.inputs if name not in names]:
         raise UsageError(f"the reward reads `{unknown[0]}`, which the task lacks", did_you_mean(unknown[0], names))
     return TaskEnv(loaded, paid)
+
+
+class TrainedPolicy:
+    """A trained, deterministic policy.
+
+    Args:
+        path: The policy file; reading it runs no code.
+
+    Raises:
+        RunFolderError: The file is missing or is no policy file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._policy = policies.load_policy(self.path)
+        self.observation_size = self._policy.observation_size
+        """Length O of an observation."""
+        self.action_low = self._policy.action_low.numpy()
+        """Lowest action, in actuator units."""
+        self.action_high = self._policy.action_high.numpy()
+        """Highest action, in actuator units."""
+
+    def act(self, observation: np.ndarray) -> np.ndarray:
+        """Return actions in actuator units, (A,) for an observation (O,), or (N, A) for (N, O)."""
+        rows = torch.as_tensor(np.asarray(observation, np.float32))
+        with torch.no_grad():
+            actions = self._policy.act(rows.view(-1, self.observation_size)).numpy()
+        actions = actions.clip(self.action_low, self.action_high)
+        return actions.reshape(*rows.shape[:-1], -1)
+
+    def __repr__(self) -> str:
+        return f"<policy {self.path}: {self.observation_size} observations to {len(self.action_low)} actions>"
+
+
+def load_policy(path: str | Path) -> TrainedPolicy:
+    """Load a policy from its file, such as `best/policy.npz` of a run."""
+    return TrainedPolicy(path)

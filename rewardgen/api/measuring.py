@@ -6,47 +6,49 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rewardgen.api.display import data_frame, table_html
-from rewardgen.api.targets import Named, referred, require_whole, setup_of
-from rewardgen.core.errors import UsageError
+from rewardgen.api.display import Table
+from rewardgen.api.runs import Run, RunCandidate
+from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number
+from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.film.film import Film, plan_of
 from rewardgen.film.film_index import films_folder
 from rewardgen.film.shooting import require_trust, shoot
 from rewardgen.sandbox.folders import scratch_folder
-from rewardgen.store.history import Phase
+from rewardgen.sandbox.process import Limits
+from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import SliceResult
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS
 from rewardgen.tasks.fingerprint import changed
+from rewardgen.tasks.loading import names_task
 from rewardgen.training.measuring import measured_policies
-from rewardgen.training.result_validation import PolicyMeasurement
-from rewardgen.view.reference import Reference
+from rewardgen.training.protocol import TRAINERS, TrainerSetup
+from rewardgen.training.result_validation import PolicyMeasurement, TaskNames
+from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it registers the trainers)
+from rewardgen.view.reference import Reference, find_reference
 
 MOST_EPISODES = 1000
 """Most episodes per policy."""
+Named = str | Path | Run | RunCandidate
+"""`RUN`, `RUN:CANDIDATE`, or an object of this package."""
 
 
 class Measurement(NamedTuple):
-    """Fresh measurement of one policy.
-
-    Attributes:
-        seed: Training seed.
-        fitness: Mean over episodes; None if the policy could not be measured.
-        success: Success rate; None if the policy could not be measured, or the task defines no success.
-        before: Mean fitness in the run.
-        problem: Reason for a missing measurement.
-    """
+    """Fresh measurement of one policy; None where it could not be measured, or the task defines no success."""
 
     seed: int
+    """Training seed."""
     fitness: Interval | None
     success: Interval | None
     before: float | None
+    """Mean fitness in the run."""
     problem: str = ""
+    """Reason for a missing measurement."""
 
 
-class Evaluated:
+class Evaluated(Table):
     """Fresh measurements of the policies of one reward.
 
     Args:
@@ -64,8 +66,8 @@ class Evaluated:
         phase: Phase,
         episodes: int,
         policies: Sequence[Measurement],
-        films: Sequence[Film] = (),
-        task_changed: Sequence[Path] = (),
+        films: Sequence[Film],
+        task_changed: Sequence[Path],
     ) -> None:
         self.id, self.phase, self.episodes = id, phase, episodes
         self.policies, self.films, self.task_changed = tuple(policies), tuple(films), tuple(task_changed)
@@ -95,16 +97,9 @@ class Evaluated:
             for policy in self.policies
         ]
 
-    def table(self) -> Any:
-        """Return the rows as a pandas DataFrame, or as a list if pandas is not installed."""
-        return data_frame(self.rows(), "seed")
-
     def __repr__(self) -> str:
         outcome = f"fitness {number(self.fitness.value)}" if self.fitness else "not measured"
         return f"<evaluation of {self.id}, {len(self.policies)} policies: {outcome}>"
-
-    def _repr_html_(self) -> str:
-        return table_html(self.rows())
 
 
 def evaluate(
@@ -140,13 +135,21 @@ def evaluate(
     if film:
         films_folder(reference.folder)
     with scratch_folder() as scratch:
-        setup = setup_of(reference.history, scratch, workers)
+        setup = _setup(reference.history, scratch, workers or usable_cores())
         paths = {result.spec: [reference.folder.policies / phase / str(result.policy)] for result in slices}
         measured = measured_policies(setup, paths, seed=seed, episodes=episodes)
     policies = [_measurement(result, measured[result.spec]) for result in slices]
     folder, history, id = reference.folder, reference.history, reference.candidate
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
     return Evaluated(id, phase, episodes, policies, films, changed(history.task_files))
+
+
+def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:
+    config, training, card = history.config, history.training, history.card
+    assert config is not None and training is not None and card is not None
+    settings = TRAINERS.get(training.trainer).settings.model_validate(training.settings)
+    limits, names = limits_of(history), TaskNames.of(card)
+    return TrainerSetup(config.task, settings, workers=workers, scratch=scratch, limits=limits, names=names)
 
 
 def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
@@ -175,3 +178,44 @@ def _measurement(result: SliceResult, measured: PolicyMeasurement) -> Measuremen
 def _bounds(name: str, estimate: Interval | None) -> dict[str, float | None]:
     values = (estimate.value, estimate.low, estimate.high) if estimate else (None, None, None)
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
+
+
+def require_whole(noun: str, value: object, least: int, most: int | None = None) -> None:
+    """Reject anything but a whole number within limits; `noun` names the counted things.
+
+    Raises:
+        UsageError: The value is not such a number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
+        raise UsageError(f"{value} {noun}", f"between {least} and {most}" if most else f"at least {least}")
+
+
+def is_task(named: Named) -> bool:
+    """Return True if the name is a task's, not a run's."""
+    if isinstance(named, Run | RunCandidate) or (Path(named) / EVENTS).is_file():
+        return False
+    return names_task(str(named))
+
+
+def referred(named: Named, runs_dir: Path) -> Reference:
+    """Resolve a run and the candidate, if one is named.
+
+    Raises:
+        RunFolderError: No run or several runs match; or the run has not begun or cannot be read.
+        UsageError: The run has no such candidate.
+    """
+    if isinstance(named, RunCandidate):
+        reference = Reference(named.folder, named.history, named.id)
+    elif isinstance(named, Run):
+        reference = Reference(named.folder, named.history)
+    else:
+        reference = find_reference(str(named), runs_dir)
+    if reference.history.config is None:
+        raise RunFolderError(f"run {reference.folder.id} has not begun", "name another run")
+    return reference
+
+
+def limits_of(history: History) -> Limits:
+    """Return the worker limits of a run."""
+    assert history.config is not None
+    return Limits(wall_s=history.config.slice_timeout_s, sandbox=history.sandbox)

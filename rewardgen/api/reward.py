@@ -1,4 +1,4 @@
-"""Call a reward in this process: `Reward`."""
+"""Call a reward in this process, or check it with the critic: `rewardgen.Reward`, `rewardgen.check`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rewardgen.core.errors import UsageError, did_you_mean, nearest
-from rewardgen.search.inspect_rewards import read_reward
+from rewardgen.search.inspect_rewards import check_rewards, read_reward
+from rewardgen.store.records import Verdict
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -123,3 +124,23 @@ def reward_source(reward: str | Path | Reward) -> str:
             f"{reward!r} is no reward", "give a `Reward`, such as `run.best.reward`, the path of a file, or its text"
         )
     return reward if isinstance(reward, str) and "\n" in reward else read_reward(Path(reward))
+
+
+def check(task: str | Path, reward: str | Path | Reward) -> Verdict:
+    """Check a reward: its form, its text, and its values on recorded transitions.
+
+    The task file and the reward run in the sandbox's workers, not in this process.
+
+    Args:
+        task: Name of a shipped task, or the path of a task file.
+        reward: Path of a Python file with a `compute_reward`, its text, or a `Reward`.
+
+    Returns:
+        The verdict: `accepted`, and `findings` with `severity`, `message`, `hint` and `line`.
+
+    Raises:
+        TaskError: The task is unknown or cannot be simulated.
+        UsageError: The file cannot be read.
+    """
+    name = reward.name if isinstance(reward, Reward) else "reward"
+    return check_rewards(str(task), {name: reward_source(reward)}).verdicts[name]

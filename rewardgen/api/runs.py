@@ -1,9 +1,9 @@
-"""Runs and their candidates in Python: `rewardgen.open_run`."""
+"""Runs and their candidates in Python: `rewardgen.run` and `rewardgen.open_run`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,24 +11,27 @@ from typing import TYPE_CHECKING, Any
 from rewardgen.api.display import data_frame, run_html
 from rewardgen.api.reward import Reward
 from rewardgen.api.tracking import tracked
-from rewardgen.api.watching import watching
+from rewardgen.core.config import BUILTIN, checked_config
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import with_interval
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
-from rewardgen.search.lifecycle import EndedRun, Resume, resume
+from rewardgen.search import lifecycle
 from rewardgen.store.history import History, Status, Summary, status_of
-from rewardgen.store.journal import Listener
+from rewardgen.store.journal import Listener, SilentListener
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import CandidateRecord, CandidateResult, Verdict
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages
+from rewardgen.ui.plain import Plain
+from rewardgen.ui.screen import Notebook, Screen, in_notebook
+from rewardgen.view.progress import Watcher
 from rewardgen.view.rows import search_rows
 
 if TYPE_CHECKING:
-    from rewardgen.api.policy import TrainedPolicy
+    from rewardgen.api.environment import TrainedPolicy
 
 
 class RunCandidate:
@@ -94,7 +97,7 @@ class RunCandidate:
     @cached_property
     def policy(self) -> TrainedPolicy | None:
         """The policy with the median fitness; None if its file does not exist."""
-        from rewardgen.api.policy import TrainedPolicy  # it brings torch
+        from rewardgen.api.environment import TrainedPolicy  # it brings torch
 
         return TrainedPolicy(self.policy_path) if self.policy_path else None
 
@@ -111,22 +114,22 @@ class RunCandidate:
     @property
     def row(self) -> dict[str, Any]:
         """The candidate as a row of `Run.table`."""
-        shown = search_rows(self.history, [self.id], {})[0]
+        row = search_rows(self.history, [self.id], {})[0]
         candidate = self._record.candidate if self._record else None
         fitness, success, chosen = self.fitness, self.success, self.history.summary and self.history.summary.chosen
         return {
             "id": self.id,
             "generation": candidate.generation if candidate else None,
-            "operator": shown.operator,
+            "operator": row.operator,
             "parents": ", ".join(candidate.parents) if candidate else "",
-            "status": "chosen" if self.id == chosen else shown.status,
+            "status": "chosen" if self.id == chosen else row.status,
             "fitness": fitness.value if fitness else None,
             "fitness_low": fitness.low if fitness else None,
             "fitness_high": fitness.high if fitness else None,
             "success": success.value if success else None,
             "seeds": len(self.result.slices) if self.result else 0,
             "phase": self.phase if self.result else "",
-            "about": shown.reason,
+            "about": row.reason,
         }
 
     def __repr__(self) -> str:
@@ -228,10 +231,10 @@ class Run:
             UsageError: You did not start this run here; `rewardgen resume` asks whether to trust it.
             RewardgenError: See `rewardgen.run`.
         """
-        how = Resume(changes, generations=generations)
-        with listening(progress, track, self.path.parent) as listener:
-            outcome = resume(RunFolder(self.path.resolve()), listener, how)
-        return close(outcome, progress)
+        how = lifecycle.Resume(changes, generations=generations)
+        with _listening(progress, track, self.path.parent) as listener:
+            outcome = lifecycle.resume(RunFolder(self.path.resolve()), listener, how)
+        return _closed(outcome, progress)
 
     @property
     def films(self) -> list[Film]:
@@ -258,25 +261,60 @@ def open_run(ref: str | Path = "latest", runs_dir: str | Path = DEFAULT_RUNS_DIR
     return Run(find_run(str(ref), Path(runs_dir)))
 
 
-@contextmanager
-def listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
-    """Listen to a run with a display and trackers.
+def run(
+    task: str | Path,
+    *,
+    model: str = BUILTIN,
+    runs_dir: str | Path = DEFAULT_RUNS_DIR,
+    progress: bool = True,
+    track: Sequence[str] = (),
+    **options: Any,
+) -> Run:
+    """Search for a reward until the run ends. Everything is saved on the way, also at Ctrl-C.
+
+    No question is asked: limit the price of calls with `max_cost`. Works in notebooks and inside a running event
+    loop; a script needs no `if __name__ == "__main__":`.
 
     Args:
-        progress: True to show progress.
-        track: Names of trackers.
+        task: Name of a shipped task, or path of a task file.
+        model: `builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`.
         runs_dir: Folder of the runs.
+        progress: True to show progress, in the notebook cell or on standard error.
+        track: Names of experiment trackers, such as `tensorboard`.
+        **options: Fields of `rewardgen.core.config.RunConfig`, such as `generations`, `candidates`, `seeds`,
+            `final_seeds`, `env_steps`, `goal`, `max_minutes`, `max_cost`.
+
+    Raises:
+        RewardgenError: The task, the model or an option cannot be used, or a call failed for good.
+        KeyboardInterrupt: The run was interrupted; `Run.resume` continues it.
     """
-    with watching(progress) as listener, tracked(RunFiles(listener, runs_dir), track, runs_dir) as tracking:
+    config = checked_config({"task": str(task), "model": model, **options}, None)
+    with _listening(progress, track, Path(runs_dir)) as listener:
+        outcome = lifecycle.start(config, Path(runs_dir), listener)
+    return _closed(outcome, progress)
+
+
+@contextmanager
+def display() -> Iterator[Watcher]:
+    """Show a run in a notebook cell, on a terminal, or as plain lines."""
+    console = messages()
+    if in_notebook():
+        yield Notebook()
+    elif console.is_terminal and not console.is_dumb_terminal:
+        with Screen(console) as screen:
+            yield screen
+    else:
+        yield Plain(console)
+
+
+@contextmanager
+def _listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
+    watcher = display() if progress else nullcontext(SilentListener())
+    with watcher as listener, tracked(RunFiles(listener, runs_dir), track, runs_dir) as tracking:
         yield tracking
 
 
-def close(outcome: EndedRun, progress: bool) -> Run:
-    """Make the films and the report of a run that has just ended.
-
-    Args:
-        outcome: Folder and history of the run.
-        progress: True to print progress.
-    """
+def _closed(outcome: lifecycle.EndedRun, progress: bool) -> Run:
+    """Make the films and the report of a run that has just ended."""
     close_run(outcome.folder, outcome.history, messages().print if progress else lambda text: None)
     return Run(outcome.folder, outcome.history)

@@ -29,15 +29,12 @@ class Tracker(Protocol):
 
 
 class TrackerKind(NamedTuple):
-    """A tracker as it is registered.
-
-    Attributes:
-        make: Makes one, from the folder of the runs.
-        check: Raises a `UsageError` if a package is missing; called before a run begins.
-    """
+    """A registered kind of tracker."""
 
     make: Callable[[Path], Tracker]
+    """Makes a tracker from the folder of the runs."""
     check: Callable[[], object] = lambda: None
+    """Raises a `UsageError` if a package is missing; called before a run begins."""
 
 
 TRACKERS: Registry[TrackerKind] = Registry("tracker")
@@ -56,11 +53,6 @@ def require_trackers(names: Sequence[str]) -> None:
 @contextmanager
 def tracked(listener: Listener, names: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
     """Pass a run's events on to trackers as well.
-
-    Args:
-        listener: Shows the run.
-        names: Names of the trackers.
-        runs_dir: Folder of the runs.
 
     Raises:
         UsageError: See `require_trackers`.

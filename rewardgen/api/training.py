@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rewardgen.api.display import data_frame, table_html
+from rewardgen.api.display import Table
+from rewardgen.api.measuring import Named, is_task, limits_of, referred, require_whole
 from rewardgen.api.reward import Reward, reward_source
-from rewardgen.api.targets import Named, is_task, limits_of, referred, require_whole
 from rewardgen.core.config import Device
-from rewardgen.core.errors import TaskError, UsageError, nearest
+from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
@@ -22,7 +22,7 @@ from rewardgen.store.names import is_candidate_id
 from rewardgen.store.records import BASELINES, CandidateResult, RewardSpec, SliceResult, Training
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.tasks.fingerprint import changed
-from rewardgen.tasks.loading import lasting_reference, shipped_tasks
+from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import OnProgress
 from rewardgen.training.result_validation import TaskNames
@@ -32,19 +32,17 @@ from rewardgen.ui.console import training_line
 from rewardgen.view.reference import Reference
 
 if TYPE_CHECKING:
-    from rewardgen.api.policy import TrainedPolicy
+    from rewardgen.api.environment import TrainedPolicy
 
 TRAININGS = "trainings"
 """Folder of trainings, in a run or in the working folder."""
-_STAMP, _SUFFIX = len("20261231-235959-"), len("-3f2a")
-"""Lengths of the parts of a run's id before and after the task's name."""
 LEAST_STEPS = 1000
 """Fewest control steps of a training."""
 _UNUSED = 9_000
 """First of a run's seeds that neither search nor finals use."""
 
 
-class TrainedReward:
+class TrainedReward(Table):
     """A reward and the policies trained on it; `train` returns one.
 
     Args:
@@ -81,7 +79,7 @@ class TrainedReward:
     @cached_property
     def policy(self) -> TrainedPolicy | None:
         """The policy with the median fitness; None if all seeds failed."""
-        from rewardgen.api.policy import TrainedPolicy  # it brings torch
+        from rewardgen.api.environment import TrainedPolicy  # it brings torch
 
         typical = self.result.typical
         return TrainedPolicy(self.path / str(typical.policy)) if typical else None
@@ -99,10 +97,6 @@ class TrainedReward:
             for slice in self.result.slices
         ]
 
-    def table(self) -> Any:
-        """Return the rows as a pandas DataFrame, or as a list if pandas is not installed."""
-        return data_frame(self.rows(), "seed")
-
     def curves(self) -> list[dict[str, Any]]:
         """Return a row per evaluation and seed."""
         return [{"seed": slice.seed, **point.model_dump()} for slice in self.result.slices for point in slice.curve]
@@ -111,9 +105,6 @@ class TrainedReward:
         failed = [row["failure"] for row in self.rows() if row["failure"]]
         outcome = f"fitness {number(self.fitness.value)}" if self.fitness else failed[0] if failed else "not trained"
         return f"<trained reward {self.id}: {outcome}>"
-
-    def _repr_html_(self) -> str:
-        return table_html(self.rows())
 
 
 def train(
@@ -162,23 +153,17 @@ def train(
     if steps is not None:
         require_whole("control steps", steps, LEAST_STEPS)
     run = None if is_task(target) else referred(target, Path(runs_dir))
-    if run and isinstance(target, str) and target in run.folder.id[_STAMP:-_SUFFIX]:
-        meant = nearest(target, shipped_tasks(), sure=True)
-        if meant:  # only the task's name matches the run
-            hint = f"did you mean `{meant}`? of a run, give the id: {run.folder.id}"
-            raise UsageError(f"there is no task `{target}`", hint)
     if run and (trainer or device != "cpu"):
-        raise UsageError(
-            "a run's reward is trained as the run does", "name the task and give the reward's file instead"
-        )
-    order, first, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer, device)
+        message = "a run's reward is trained with the trainer and device of the run"
+        raise UsageError(message, "name the task and give the reward's file instead")
+    order, unused, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer, device)
     if steps is not None:
         settings = order.training.settings | {"env_steps": steps}
         order = order._replace(training=order.training.model_copy(update={"settings": settings}))
     order = order._replace(workers=workers or usable_cores())
     name = f"{Path(order.task).stem}-{order.reward.candidate_id}-{order.digest}"
     place = Path(folder) if folder else run.folder.place_within(TRAININGS, name) if run else Path(trainings, name)
-    first = first if first_seed is None else first_seed
+    first = unused if first_seed is None else first_seed
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
     results = train_reward(order, range(first, first + seeds), place, on_progress=on_progress, anew=anew)
     return TrainedReward(place, order.reward, results, notes)
@@ -209,8 +194,8 @@ def _of_run(reference: Reference, reward: str | Path | Reward | None, agreed: bo
     assert config is not None and training is not None and card is not None
     require_trust(history, agreed)
     if reward is None:
-        own = reference.candidate in BASELINES
-        spec = RewardSpec(candidate_id=reference.candidate, source=reference.reward.source, is_baseline=own)
+        is_own = reference.candidate in BASELINES
+        spec = RewardSpec(candidate_id=reference.candidate, source=reference.reward.source, is_baseline=is_own)
     else:
         spec = _spec(reward, history.baselines)
     files = changed(history.task_files)

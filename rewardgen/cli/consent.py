@@ -33,12 +33,7 @@ _MOST_FILE_BYTES = 1 << 20
 
 
 def require_consent(configs: list[RunConfig], yes: bool) -> None:
-    """Ask before runs without a sandbox, and warn if runs cannot be signed.
-
-    Args:
-        configs: Configurations of the runs about to start.
-        yes: True if the user has agreed already.
-    """
+    """Ask before runs without a sandbox unless the user agreed already, and warn if runs cannot be signed."""
     if not yes and any(config.sandbox == "off" for config in configs):
         confirm(_UNCONFINED, "leave out `--sandbox off`")
     if not can_sign():

@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -57,7 +56,7 @@ _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 class Check(NamedTuple):
-    """Result of one check."""
+    """A row of the table."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
@@ -97,29 +96,21 @@ def doctor(
 
 
 def _machine() -> Iterator[Check]:
-    """Check Python, packages, extras, cores and memory."""
-    python = platform.python_version()
-    if (3, 11) <= sys.version_info[:2] < (3, 14):
-        yield Check("python", "ok", f"{python}, {platform.platform()}")
-    else:
-        yield Check("python", "fail", python, "use Python 3.11, 3.12 or 3.13")
-    for name, installed in cast("dict[str, str | None]", provenance()["packages"]).items():
-        if installed:
-            yield Check(name, "ok", installed)
-        else:
-            yield Check(name, "fail", "not installed", f"`{install_hint()}`")
+    """Check packages, extras, cores and memory."""
+    packages = cast("dict[str, str | None]", provenance()["packages"])
+    if missing := [name for name, installed in packages.items() if not installed]:
+        yield Check("packages", "fail", f"not installed: {', '.join(missing)}", f"`{install_hint()}`")
+    versions = ", ".join(f"{name} {installed}" for name, installed in packages.items() if installed)
+    yield Check("versions", "ok", f"Python {platform.python_version()}, {platform.platform()}, {versions}")
     with suppress(PackageNotFoundError):
         detail = f"another package `rewardgen` {version('rewardgen')} is installed; {DISTRIBUTION} is this one"
         yield Check("package", "warn", detail, f"`pip uninstall rewardgen {DISTRIBUTION}`, then `{install_hint()}`")
     for name, problem in load_extras().items():
         yield Check("extra", "warn", f"`{name}` cannot be loaded: {problem}", "install another version of its package")
-    if (cores := usable_cores()) > 1:
-        yield Check("cpu", "ok", f"{cores} cores: as many trainings at once")
-    else:
-        yield Check("cpu", "warn", "1 core", "give the process more cores, or expect long trainings")
+    yield Check("cpu", "ok", f"{usable_cores()} cores: as many trainings at once")
     with suppress(ValueError, OSError):
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        yield _room("memory", free, f"{free / _GIB:.1f} GiB free", "close other programs")
+        yield _room("memory", free, "close other programs")
 
 
 def _disk(runs_dir: Path) -> Iterator[Check]:
@@ -131,12 +122,12 @@ def _disk(runs_dir: Path) -> Iterator[Check]:
     except OSError as problem:
         error = explain_os_error(runs_dir, problem)
         yield Check("runs folder", "fail", error.message, error.hint)
-    free, hint = shutil.disk_usage(folder).free, "free some space, or name another folder with `--runs-dir`"
-    yield _room("disk", free, f"{free / _GIB:.1f} GiB free for {runs_dir}", hint)
+    yield _room("disk", shutil.disk_usage(folder).free, "free some space, or name another folder with `--runs-dir`")
 
 
-def _room(name: str, free: int, text: str, hint: str) -> Check:
-    return Check(name, "ok", text) if free >= _ROOM else Check(name, "warn", text, hint)
+def _room(name: str, free: int, hint: str) -> Check:
+    detail = f"{free / _GIB:.1f} GiB free"
+    return Check(name, "ok", detail) if free >= _ROOM else Check(name, "warn", detail, hint)
 
 
 def _gpu() -> Iterator[Check]:
@@ -185,8 +176,8 @@ def _sandbox() -> Iterator[Check]:
 
 def _films() -> Check:
     """Check that OpenGL renders films."""
-    if found := renderer():
-        return Check("films", "ok", f"rendered by {found}")
+    if backend := renderer():
+        return Check("films", "ok", f"rendered by {backend}")
     return Check("films", "warn", f"{NO_OPENGL}, so there are no films", INSTALL_OPENGL)
 
 

@@ -8,46 +8,45 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rewardgen.cli.output import Json, RunsDir, print_json
+from rewardgen.cli.output import Json, RunsDir, flag, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.export.exporting import KINDS, export
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 from rewardgen.view.reference import find_reference
 
-_KINDS = "`torch`, `gymnasium`, `sb3`, `onnx`"
+Source = Annotated[str, Parameter(help="A run, for its chosen reward, or `RUN:CANDIDATE`.")]
+Folder = Annotated[Path, Parameter(help="A new folder.")]
+Kinds = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--as",
+        negative="",
+        help="Kind: `torch`, `gymnasium`, `sb3`, `onnx`. Several make a folder each, below the given one.",
+    ),
+]
+Yes = Annotated[bool, flag("Run the task file of a run that you did not start.")]
 
 
 def write(
-    ref: Annotated[
-        str,
-        Parameter(help="A run, for its chosen reward, or `RUN:CANDIDATE`."),
-    ],
-    folder: Annotated[Path, Parameter(help="A new folder.")],
+    ref: Source,
+    folder: Folder,
     /,
     *,
-    as_: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--as", negative="", help=f"What for: {_KINDS}. Several make a folder each, below the given one."
-        ),
-    ] = ("torch",),
-    yes: Annotated[
-        bool,
-        Parameter(negative="", show_default=False, help="Run the task file of a run that you did not start."),
-    ] = False,
+    as_: Kinds = ("torch",),
+    yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Write a reward, policy or environment that works without rewardgen."""
-    found = find_reference(ref, runs_dir)
+    reference = find_reference(ref, runs_dir)
     for kind in as_:
         KINDS.get(kind)
     if len(set(as_)) < len(as_):
         raise UsageError("a kind is named twice", "name it once")
     targets = {kind: folder / kind if len(as_) > 1 else folder for kind in as_}
     written = {
-        kind: export(found.folder, found.history, found.candidate, target, kind, agreed=yes)
+        kind: export(reference.folder, reference.history, reference.candidate, target, kind, agreed=yes)
         for kind, target in targets.items()
     }
     if json:
@@ -55,10 +54,8 @@ def write(
         return 0
     for kind, target in targets.items():
         results().print_data(str(target))
-        checks = (target / "check.py") in written[kind]
-        messages().print(
-            f"{len(written[kind])} files: read {shlex.quote(str(target / 'README.md'))}"
-            + (f"; `python {shlex.quote(str(target / 'check.py'))}` compares it with the run" if checks else ""),
-            soft_wrap=True,
-        )
+        text = f"{len(written[kind])} files: read {shlex.quote(str(target / 'README.md'))}"
+        if (target / "check.py") in written[kind]:
+            text += f"; `python {shlex.quote(str(target / 'check.py'))}` compares it with the run"
+        messages().print(text, soft_wrap=True)
     return 0

@@ -1,15 +1,17 @@
-"""`rewardgen film` and `rewardgen play`: seeing what a policy does."""
+"""`rewardgen film` and `rewardgen play`: film policies, or show one in a window."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from functools import partial
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
-from rewardgen.cli.output import Json, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import Json, RunsDir, flag, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.errors import UsageError
 from rewardgen.core.interpreter import python_command
 from rewardgen.film.film import Film, make_films, plan_of
@@ -18,18 +20,14 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 from rewardgen.view.reference import find_reference
 
-Side = Annotated[
-    str,
-    Parameter(
-        help="`latest`, a run's id or a part of it, or its folder; `RUN:CANDIDATE` for one candidate, or `human`."
-    ),
+Side = Annotated[str, Parameter(help="A run, or `RUN:CANDIDATE`, or `RUN:human`.")]
+Seed = Annotated[int | None, Parameter(help="Training seed of the policy; default: the seed with the median fitness.")]
+Seconds = Annotated[float, Parameter(help="Length at most [s].", validator=Number(gte=0.1, lte=600.0))]
+Speed = Annotated[
+    float,
+    Parameter(help="Playback speed of one policy: 0.25 for slow motion.", validator=Number(gte=0.01, lte=100.0)),
 ]
-Seed = Annotated[int | None, Parameter(help="Of the training whose policy is shown; else the middle one by fitness.")]
-Seconds = Annotated[float, Parameter(help="That are shown at most.")]
-Yes = Annotated[
-    bool,
-    Parameter(name="--yes", negative="", help="Run the task file of a run that you did not start.", show_default=False),
-]
+Yes = Annotated[bool, flag("Run the task file of a run that you did not start.", "--yes")]
 
 
 def film(
@@ -38,51 +36,39 @@ def film(
     *,
     seed: Seed = None,
     seconds: Seconds = SECONDS,
-    speed: Annotated[float, Parameter(help="Of what is shown: 0.25 for slow motion. Of one policy only.")] = 1.0,
+    speed: Speed = 1.0,
     yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Film a candidate; or of a run the best of each generation, and the chosen reward beside the human one."""
-    found = find_reference(ref, runs_dir)
-    _check(seconds)
-
-    def note(text: str) -> None:
-        messages().print(text, soft_wrap=True)
-
-    if not 0.01 <= speed <= 100.0:
-        raise UsageError(f"`--speed {speed:g}` shows nothing", "give 0.01 to 100, such as 0.25")
-    options = {"seconds": seconds, "agreed": yes, "note": note}
-    if found.named or seed is not None or speed != 1.0:
-        plan = plan_of(found.folder, found.history, found.candidate, seed=seed)
+    folder, history, named = reference = find_reference(ref, runs_dir)
+    options: dict[str, Any] = {"seconds": seconds, "agreed": yes, "note": partial(messages().print, soft_wrap=True)}
+    if named or seed is not None or speed != 1.0:
+        plan = plan_of(folder, history, reference.candidate, seed=seed)
         if (seconds, speed) != (SECONDS, 1.0):  # beside the run's own film, not in its place
             title = f"{plan.title}, {seconds:g} s at {speed:g} times its speed"
             plan = plan._replace(title=title, variant=f"{seconds:g}s-x{speed:g}")
-        films = shoot(found.folder, found.history, [plan], speed=speed, **options)
+        films = shoot(folder, history, [plan], speed=speed, **options)
     else:
-        films = make_films(found.folder, found.history, **options)
+        films = make_films(folder, history, **options)
     if json:
-        print_json({"films": [_data(each) for each in films]})
+        print_json({"films": [_data(film) for film in films]})
         return 0 if films else 1
     if not films:
         messages().print("there is nothing to film: no policy has been trained to the end", soft_wrap=True)
         return 1
-    for each in films:
-        results().print(f"{each.title}\n  {each.caption}\n  {each.video}", soft_wrap=True)
-    runs_dir = home_of(found.folder, runs_dir)
+    for shot in films:
+        results().print(f"{shot.title}\n  {shot.caption}\n  {shot.video}", soft_wrap=True)
     if not films[-1].pictured:
-        next_steps((with_runs_dir(f"play {found.folder.word}:{films[-1].id}", runs_dir), "turns it about in a window"))
+        play = with_runs_dir(f"play {folder.word}:{films[-1].id}", home_of(folder, runs_dir))
+        next_steps((play, "shows the policy in a window that can be turned"))
     return 0
 
 
 def _data(film: Film) -> dict[str, Any]:
     files = {"video": str(film.video), "picture": str(film.picture), "still": str(film.still)}
     return film.model_dump(mode="json", exclude={"folder", "name"}) | files
-
-
-def _check(seconds: float) -> None:
-    if not 0.1 <= seconds <= 600.0:
-        raise UsageError(f"`--seconds {seconds:g}` is no length of a film", "give 0.1 to 600")
 
 
 def play(
@@ -95,14 +81,13 @@ def play(
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> int:
     """Show a policy in MuJoCo's viewer, again and again until its window is closed."""
-    found = find_reference(ref, runs_dir)
-    _check(seconds)
+    folder, history, _ = reference = find_reference(ref, runs_dir)
+    film = with_runs_dir(f"rewardgen film {folder.word}:{reference.candidate}", home_of(folder, runs_dir))
     if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        hint = with_runs_dir(f"rewardgen film {found.folder.word}:{found.candidate}", home_of(found.folder, runs_dir))
-        raise UsageError("there is no display here for a window to open on", f"make a film of it: `{hint}`")
-    plan = plan_of(found.folder, found.history, found.candidate, seed=seed)
-    with play_files(found.folder, found.history, plan.take, seconds, agreed=yes) as files:
-        done = subprocess.run(python_command("-m", "rewardgen.film.viewer", *files))
-    if done.returncode:
-        raise UsageError("MuJoCo's viewer could not be opened", f"make a film: `rewardgen film {found.folder.word}`")
+        raise UsageError("there is no display here for a window to open on", f"make a film: `{film}`")
+    plan = plan_of(folder, history, reference.candidate, seed=seed)
+    with play_files(folder, history, plan.take, seconds, agreed=yes) as files:
+        viewer = subprocess.run(python_command("-m", "rewardgen.film.viewer", *files))
+    if viewer.returncode:
+        raise UsageError("MuJoCo's viewer could not be opened", f"make a film: `{film}`")
     return 0

@@ -8,25 +8,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+from cyclopts.validators import Number
 
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
-Json = Annotated[bool, Parameter(name="--json", negative="", help="Print data as JSON on stdout.", show_default=False)]
+
+def flag(help: str, name: str | None = None, **options: Any) -> Parameter:
+    """Return the parameter of an option without a value."""
+    return Parameter(name=name, negative="", show_default=False, help=help, **options)
+
+
+Json = Annotated[bool, flag("Print data as JSON on stdout.", "--json")]
 TASK_HELP = "Name in `rewardgen tasks list`, path of a task file, or a Gymnasium id such as `Reacher-v5`."
-Agree = Annotated[
-    bool,
-    Parameter(
-        negative="",
-        help="Do not ask about a run that you did not start here, or that was changed since.",
-        show_default=False,
-    ),
-]
+Agree = Annotated[bool, flag("Do not ask about a run that you did not start here, or that was changed since.")]
 TaskName = Annotated[str, Parameter(help=TASK_HELP)]
-Reference = Annotated[
-    str,
-    Parameter(help="`latest`, a run's id or a part of it, or the path of its folder."),
-]
+Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]
+Workers = Annotated[int | None, Parameter(help="Processes; default: the CPU cores.", validator=Number(gte=1))]
 Trainer = Annotated[str | None, Parameter(help="Trainer; default: the one that the task has settings for, or `ppo`.")]
 RunsDir = Annotated[Path, Parameter(help="Folder of the runs.")]
 
@@ -37,11 +35,7 @@ def print_json(data: Any) -> None:
 
 
 def next_steps(*steps: tuple[str, str]) -> None:
-    """Print useful commands.
-
-    Args:
-        *steps: Command without the program's name, and its purpose.
-    """
+    """Print useful commands, each without the program's name, with their purposes."""
     console = messages()
     width = max(len(command) for command, _ in steps)
     console.print()

@@ -1,23 +1,62 @@
-"""`rewardgen robots` and `rewardgen new`: show the variables of a robot, write a task file for it."""
+"""`rewardgen robots` and `rewardgen new`: show the variables of a robot, write or draft a task file for it."""
 
 from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
+from pydantic import Field
 
-from rewardgen.api.drafting import task_name
-from rewardgen.cli.drafting import ROBOT, Calls, draft
-from rewardgen.cli.output import Json, next_steps, print_json
-from rewardgen.core.config import BUILTIN
+from rewardgen.api.drafting import TaskDraft, accept_sound, draft_file, task_name
+from rewardgen.cli.output import Json, flag, next_steps, print_json
+from rewardgen.core.asynchrony import blocking
+from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
+from rewardgen.core.schema import Frozen
+from rewardgen.tasks.draft.drafting import DraftedTask
 from rewardgen.tasks.robots import catalogue_of, find_robot, known_robots, model_named, scaffold
 from rewardgen.ui.console import messages, results
+from rewardgen.ui.show import draft_page
 from rewardgen.ui.tables import plain_table
+
+ROBOT = (
+    "An MJCF or URDF file, a MuJoCo Menagerie folder, a shipped task's name, `gymnasium:hopper.xml`, "
+    "or a name of `robot_descriptions`."
+)
+Robot = Annotated[str, Parameter(help=ROBOT)]
+Words = Annotated[str, Parameter(help="What the robot should do, in plain words.")]
+Model = Annotated[str, Parameter(help="Language model that drafts the task and tests its metric; without one, you do.")]
+Output = Annotated[Path | None, Parameter(help="The file to write; named after the robot and the words by default.")]
+Yes = Annotated[bool, flag("Accept a draft whose metric passes without reading it.")]
+
+
+class Calls(Frozen):
+    """Options of the calls of a language model outside a run."""
+
+    api_base: str | None = None
+    """Address of an OpenAI-compatible server."""
+    max_cost: float | None = Field(default=None, ge=0)
+    """Limit on the price of the calls [USD]."""
+    max_tokens: int | None = Field(default=None, ge=0)
+    """Limit on the tokens of the calls."""
+    temperature: float = Field(default=1.0, ge=0, le=2)
+    """Sampling temperature."""
+    call_timeout_s: float = Field(default=180.0, gt=0)
+    """Time limit of one call [s]; a mailbox waits 20 times as long."""
+    prompts: str | None = None
+    """Folder with prompt templates of your own: see `rewardgen prompts`."""
+
+    def config(self, model: str, task: str) -> RunConfig:
+        """Return the configuration for a model and a task file."""
+        return RunConfig(task=task, model=model, **self.model_dump())
+
+
+CallOptions = Annotated[Calls, Parameter(name="*")]
 
 
 def list_all(*, json: Json = False) -> int:
@@ -37,13 +76,13 @@ def list_all(*, json: Json = False) -> int:
     return 0
 
 
-def show(robot: Annotated[str, Parameter(help=ROBOT)], /, *, json: Json = False) -> int:
+def show(robot: Robot, /, *, json: Json = False) -> int:
     """Show the variables that a robot's model offers to rewards and metrics."""
     catalogue = catalogue_of(robot)
     if json:
         print_json(catalogue.model_dump(mode="json"))
         return 0
-    table = plain_table("declare it as", "unit", "random actions reach", "what it is")
+    table = plain_table("declare it as", "unit", "random actions reach", "meaning")
     for entry in catalogue.entries:
         shape = f" x {len(entry.parts)}" if entry.parts else ""
         table.add_row(entry.code, f"{entry.unit}{shape}", entry.range_text, entry.meaning)
@@ -52,29 +91,21 @@ def show(robot: Annotated[str, Parameter(help=ROBOT)], /, *, json: Json = False)
     console.print(table, soft_wrap=not console.is_terminal)
     for kind, names in (("robot", catalogue.robot), ("objects", catalogue.objects), ("geoms", catalogue.geoms)):
         messages().print(f"{kind}: {', '.join(names) or 'none'}", soft_wrap=True)
-    messages().print(
-        "between any two of them: Distance, Direction; between bodies or geoms: Touching, ContactForce", soft_wrap=True
-    )
+    pairs = "between any two of them: Distance, Direction; between bodies or geoms: Touching, ContactForce"
+    messages().print(pairs, soft_wrap=True)
     next_steps((f"new --robot {shlex.quote(robot)}", "writes a task file that declares all of it"))
     return 0
 
 
 def new(
-    words: Annotated[str, Parameter(help="What the robot should do, in plain words.")] = "",
+    words: Words = "",
     /,
     *,
-    robot: Annotated[str, Parameter(help=ROBOT)],
-    model: Annotated[
-        str,
-        Parameter(help="Language model that drafts the task and tests its metric; without one, you do."),
-    ] = BUILTIN,
-    calls: Annotated[Calls, Parameter(name="*")] = Calls(),  # noqa: B008
-    output: Annotated[
-        Path | None, Parameter(help="The file to write; named after the robot and the words by default.")
-    ] = None,
-    yes: Annotated[
-        bool, Parameter(negative="", help="Accept a draft whose metric passes without reading it.", show_default=False)
-    ] = False,
+    robot: Robot,
+    model: Model = BUILTIN,
+    calls: CallOptions = Calls(),  # noqa: B008
+    output: Output = None,
+    yes: Yes = False,
     json: Json = False,
 ) -> int:
     """Write a task file for a robot.
@@ -82,23 +113,21 @@ def new(
     With words and a model, the model drafts the file, and other authors sketch episodes to test its metric without
     seeing it. Otherwise the file declares every variable of the robot, and the metric is yours to write.
     """
-    if model != BUILTIN:
-        if not words.strip():
-            raise UsageError(
-                "there is nothing to draft a task from", 'say what the robot should do: `new "..." --robot`'
-            )
-        path = output or Path(task_name(robot, words))
-        made = draft(words, robot, path, calls.config(model, str(path)), yes=yes)
-        if json:
-            print_json({"file": str(made.file), **made.drafted.model_dump(mode="json")})
-            return 0
-        file = shlex.quote(str(made.file))
-        next_steps(
-            (f"run {file} --model {shlex.quote(model)} --goal {shlex.quote(words)}", "searches for a reward"),
-            (f"tasks show {file}", "shows the task as the designer sees it"),
-        )
+    if model == BUILTIN:
+        return _scaffold(words, robot, output, json)
+    if not words.strip():
+        raise UsageError("there is nothing to draft a task from", 'say what the robot should do: `new "..." --robot`')
+    path = output or Path(task_name(robot, words))
+    task = draft(words, robot, path, calls.config(model, str(path)), yes=yes)
+    if json:
+        print_json({"file": str(task.file), **task.drafted.model_dump(mode="json")})
         return 0
-    return _scaffold(words, robot, output, json)
+    file = shlex.quote(str(task.file))
+    next_steps(
+        (f"run {file} --model {shlex.quote(model)} --goal {shlex.quote(words)}", "searches for a reward"),
+        (f"tasks show {file}", "shows the task as the designer sees it"),
+    )
+    return 0
 
 
 def _scaffold(words: str, robot: str, output: Path | None, json: bool) -> int:
@@ -107,14 +136,54 @@ def _scaffold(words: str, robot: str, output: Path | None, json: bool) -> int:
     file = output or Path(f"{re.sub(r'[^a-z0-9]+', '_', robot_name.lower()).strip('_')}_task.py")
     if file.exists():
         raise UsageError(f"{file} exists", "name another file with `--output`, or delete it")
-    named = model_named(robot, file)
     catalogue = catalogue_of(robot)
-    write_atomic(file, scaffold(robot_name, named, catalogue, words))
+    write_atomic(file, scaffold(robot_name, model_named(robot, file), catalogue, words))
+    variables = len(catalogue.entries)
     if json:
-        print_json({"file": str(file), "model": str(model), "variables": len(catalogue.entries)})
+        print_json({"file": str(file), "model": str(model), "variables": variables})
         return 0
-    count = len(catalogue.entries)
-    messages().print(f"{file}: {count} variables of {model.name}; write `fitness` and `success`", soft_wrap=True)
+    messages().print(f"{file}: {variables} variables of {model.name}; write `fitness` and `success`", soft_wrap=True)
     word = shlex.quote(str(file))
     next_steps((f"tasks check {word}", "lists missing parts"), (f"tasks show {word}", "shows the designer's view"))
     return 0
+
+
+def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -> TaskDraft:
+    """Draft a task as `rewardgen.draft` does, show the draft, and ask about it; `yes` accepts a sound one unasked."""
+
+    def note(text: str) -> None:
+        messages().print(text, soft_wrap=True)
+
+    if config.model.startswith("mailbox:"):
+        note(f"requests wait for replies in {config.model.removeprefix('mailbox:')}/")
+    try:
+        return draft_file(words, robot, file, config, lambda drafted: confirmed(drafted, yes), unread=yes, note=note)
+    except KeyboardInterrupt:
+        note("interrupted; finished replies are kept: the same command goes on")
+        raise
+
+
+def confirmed(drafted: DraftedTask, yes: bool) -> bool | str:
+    """Show a draft and return the person's decision, or their request for changes.
+
+    Raises:
+        TaskError: Nobody is asked, and the metric does not pass.
+        UsageError: There is nobody to ask.
+    """
+    console = messages()
+    console.print(draft_page(drafted, formatted=console.is_terminal))
+    if yes:
+        return accept_sound(drafted)
+    if not (sys.stdin.isatty() and console.is_terminal):
+        accept_sound(drafted)
+        hint = f"read {drafted.task}, then run the same command with `--yes`, which makes no call again"
+        raise UsageError("nobody has confirmed the drafted task", hint)
+    warning = "" if drafted.trial.verdict.passed else " although its metric does not hold"
+    try:
+        with blocking():
+            answer = console.input(f"\nuse this task{warning}? [y/N, or what to change] ", markup=False).strip()
+    except EOFError:
+        answer = ""
+    if answer.lower() in ("y", "yes"):
+        return True
+    return False if answer.lower() in ("", "n", "no") else answer

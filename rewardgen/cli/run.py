@@ -12,8 +12,8 @@ from pydantic import ConfigDict, create_model
 from rewardgen.api.drafting import task_name
 from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.cli.consent import foreign_run_text, require_consent, require_consent_to_file
-from rewardgen.cli.drafting import ROBOT, draft
-from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, home_of, print_json
+from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, flag, home_of, print_json
+from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
 from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
@@ -69,39 +69,19 @@ ConfigFile = Annotated[
     Parameter(
         name="--config",
         group=_OUTPUT,
-        help="A TOML file with any field of the configuration (docs/commands.md), such as the `run.toml` of an earlier"
-        " run; options win over it.",
+        help="TOML file with fields of the configuration (docs/commands.md), such as the `run.toml` of an earlier run;"
+        " options win over it.",
     ),
 ]
-DryRun = Annotated[
-    bool,
-    Parameter(
-        name="--dry-run",
-        negative="",
-        group=_OUTPUT,
-        help="Only print what the run takes: trainings, minutes, calls, tokens, price, and what the finals can detect.",
-        show_default=False,
-    ),
-]
-Yes = Annotated[
-    bool,
-    Parameter(
-        negative="",
-        group=_SAFETY,
-        help="Do not ask before a run with `--sandbox off`, for more than 1 USD without `--max-cost`, or for a goal"
-        " that the task does not measure; with `--robot`, accept a draft whose metric passes its trial.",
-        show_default=False,
-    ),
-]
-Track = Annotated[
-    tuple[str, ...],
-    Parameter(
-        negative="",
-        group=_OUTPUT,
-        help="Send the run's numbers to an experiment tracker of an extra, such as `tensorboard` (docs/python.md).",
-        show_default=False,
-    ),
-]
+_DRY_RUN = "Print the run's needs and stop: trainings, minutes, calls, price, and what the finals can detect."
+DryRun = Annotated[bool, flag(_DRY_RUN, "--dry-run", group=_OUTPUT)]
+_YES = (
+    "Answer all questions with yes: about `--sandbox off`, a price above 1 USD without `--max-cost`, a goal that the"
+    " task does not measure, or a drafted task whose metric passed its test."
+)
+Yes = Annotated[bool, flag(_YES, group=_SAFETY)]
+_TRACK = "Send the run's numbers to an experiment tracker of an extra, such as `tensorboard` (docs/python.md)."
+Track = Annotated[tuple[str, ...], flag(_TRACK, group=_OUTPUT)]
 Robot = Annotated[str | None, Parameter(group=_TASK, help=f"Draft the task for this robot. {ROBOT}")]
 Task = Annotated[str | None, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, the words to draft from.")]
 Generations = Annotated[
@@ -138,25 +118,25 @@ def run(
     json: Json = False,
 ) -> int:
     """Search for a reward."""
-    asked = _configuration(task, options, config)
+    settings = _configuration(task, options, config)
     if config is not None and not yes:
         typed = options.model_fields_set | ({"task"} if task else set())
-        require_consent_to_file(config, [asked], asked.model_fields_set - typed)
+        require_consent_to_file(config, [settings], settings.model_fields_set - typed)
     if dry_run:
         if robot is not None:
             raise UsageError("a dry run needs a task file", "draft the task first, with `rewardgen new`")
-        return _print_forecast(lifecycle.lasting(asked, runs_dir), json)
+        return _print_forecast(lifecycle.lasting(settings, runs_dir), json)
     if robot is not None:
-        file = Path(task_name(robot, asked.task))
-        asked = draft(asked.task, robot, file, asked, yes=yes).run_config(asked)
-    require_consent([asked], yes)
+        file = Path(task_name(robot, settings.task))
+        settings = draft(settings.task, robot, file, settings, yes=yes).run_config(settings)
+    require_consent([settings], yes)
     require_trackers(track)
     if not yes:
-        _confirm_price(asked, runs_dir)
+        _confirm_price(settings, runs_dir)
 
     def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:
-            return lifecycle.start(asked, runs_dir, listener, memory.confirm(yes))
+            return lifecycle.start(settings, runs_dir, listener, memory.confirm(yes))
 
     return ended(watch(search, runs_dir), runs_dir, json)
 
@@ -219,15 +199,14 @@ def resume(
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     options: dict[str, Any] = {"model": model, "critic_model": critic_model, "api_base": api_base, "max_cost": max_cost}
-    options |= {"max_tokens": max_tokens, "ablate": ablate, "executor": executor, "cluster": cluster}
-    if executor == PROCESSES:
-        options["cluster"] = ""
+    options |= {"max_tokens": max_tokens, "ablate": ablate, "executor": executor}
+    options["cluster"] = "" if executor == PROCESSES else cluster
     changes: dict[str, Any] = {
-        name: None if value == "" else value for name, value in options.items() if value is not None
+        name: (None if value == "" else value) for name, value in options.items() if value is not None
     }
     for name in ("model", "critic_model"):
         if changes.get(name):
-            changes[name] = lasting_model(str(changes[name]), runs_dir)
+            changes[name] = lasting_model(changes[name], runs_dir)
     how = lifecycle.Resume(changes, generations=generations or 0)
     unsigned = lifecycle.foreign_config(folder, how)
     if unsigned is not None and not yes:

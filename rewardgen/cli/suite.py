@@ -21,17 +21,13 @@ from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import suite_markdown, suite_page
 
+File = Annotated[Path, Parameter(help="A TOML file with tasks, seeds, strategies and designers: docs/suite.md.")]
+Folder = Annotated[
+    Path | None, Parameter(help="Folder of the runs and tables; default: the file's name without `.toml`.")
+]
 
-def suite(
-    file: Annotated[Path, Parameter(help="A TOML file with tasks, seeds, strategies and designers: docs/suite.md.")],
-    /,
-    *,
-    yes: Yes = False,
-    runs_dir: Annotated[
-        Path | None, Parameter(help="Folder of the runs and tables; default: the file's name without `.toml`.")
-    ] = None,
-    json: Json = False,
-) -> int:
+
+def suite(file: File, /, *, yes: Yes = False, runs_dir: Folder = None, json: Json = False) -> int:
     """Compare strategies and designers over many tasks; continues where it stopped."""
     suite_config = read_suite(file)
     if runs_dir is None and file.suffix != ".toml":

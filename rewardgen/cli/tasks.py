@@ -11,8 +11,8 @@ from cyclopts.validators import Number
 from rich.text import Text
 
 from rewardgen.api.drafting import DRAFT_SUFFIX, sketch_test
-from rewardgen.cli.drafting import Calls
-from rewardgen.cli.output import Json, TaskName, next_steps, print_json
+from rewardgen.cli.output import Json, TaskName, Workers, next_steps, print_json
+from rewardgen.cli.robots import CallOptions, Calls
 from rewardgen.core.config import SandboxMode
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.provenance import usable_cores
@@ -28,8 +28,16 @@ from rewardgen.ui.tables import plain_table
 
 _MOST_LINES = 8
 """Lines of a task's own output to show."""
-_AT_LEAST_ONE = Number(gte=1)
-_ENOUGH = Number(gte=1000)
+Sketcher = Annotated[
+    str | None, Parameter(help="Language model that sketches episodes to test the metric on, without seeing it.")
+]
+Goal = Annotated[str, Parameter(help="What the robot should do, if the task's description does not say it.")]
+Sandbox = Annotated[SandboxMode, Parameter(help="How strictly to confine the task's own code.")]
+Policies = Annotated[int, Parameter(help="Policies to train; the best is kept.", validator=Number(gte=1))]
+Steps = Annotated[
+    int | None,
+    Parameter(help="Control steps per policy; the task's own setting by default.", validator=Number(gte=1000)),
+]
 
 
 def list_all(*, json: Json = False) -> int:
@@ -70,12 +78,10 @@ def check(
     file: TaskName,
     /,
     *,
-    model: Annotated[
-        str | None, Parameter(help="Language model that sketches episodes to test the metric on, without seeing it.")
-    ] = None,
-    goal: Annotated[str, Parameter(help="What the robot should do, if the task's description does not say it.")] = "",
-    calls: Annotated[Calls, Parameter(name="*")] = Calls(),  # noqa: B008
-    sandbox: Annotated[SandboxMode, Parameter(help="How strictly to confine the task's own code.")] = "auto",
+    model: Sketcher = None,
+    goal: Goal = "",
+    calls: CallOptions = Calls(),  # noqa: B008
+    sandbox: Sandbox = "auto",
     json: Json = False,
 ) -> int:
     """Check a task file; with `--model`, test its metric on sketched episodes too."""
@@ -85,31 +91,22 @@ def check(
     if model is not None and not report["problems"]:
         folder = Path(f"{file}.py" if file in shipped_tasks() else file).with_suffix(DRAFT_SUFFIX)
         test = sketch_test(task, folder, calls.config(model, task), goal)
+    failed = bool(report["problems"]) or (test is not None and not test.verdict.passed)
     if json:
         print_json({**report, "trial": test.model_dump(mode="json") if test else None})
+        return int(failed)
+    results().print(_report(file, report))
+    if test:
+        results().print(trial_page(test))
+    if report["problems"]:
+        next_steps((f"tasks check {file}", "after fixing them"))
     else:
-        results().print(_report(file, report))
-        if test:
-            results().print(trial_page(test))
-        if report["problems"]:
-            next_steps((f"tasks check {file}", "after fixing them"))
-        else:
-            next_steps((f"tasks show {file}", "shows the designer's view"), (f"run {file}", "searches for a reward"))
-    return 1 if report["problems"] or (test and not test.verdict.passed) else 0
+        next_steps((f"tasks show {file}", "shows the designer's view"), (f"run {file}", "searches for a reward"))
+    return int(failed)
 
 
 def expert(
-    name: TaskName,
-    /,
-    *,
-    seeds: Annotated[int, Parameter(help="Policies to train; the best is kept.", validator=_AT_LEAST_ONE)] = 3,
-    env_steps: Annotated[
-        int | None, Parameter(help="Control steps per policy; the task's own setting by default.", validator=_ENOUGH)
-    ] = None,
-    workers: Annotated[
-        int | None, Parameter(help="Training processes; the CPU cores by default.", validator=_AT_LEAST_ONE)
-    ] = None,
-    json: Json = False,
+    name: TaskName, /, *, seeds: Policies = 3, env_steps: Steps = None, workers: Workers = None, json: Json = False
 ) -> int:
     """Train a task's human reward and keep the best policy beside the task file, for the critic."""
     task, cores = lasting_reference(name), workers or usable_cores()

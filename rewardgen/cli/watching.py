@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rewardgen.api.watching import watching
+from rewardgen.api.runs import display
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN
@@ -17,25 +17,20 @@ from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
 from rewardgen.search.lifecycle import Confirm, EndedRun
+from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
 from rewardgen.store.progress import follow
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages, results
-from rewardgen.ui.plain import Plain
 from rewardgen.ui.tables import closing_table, judgement_text
-from rewardgen.view.progress import Watcher
 
 
 def confirm(question: str, otherwise: str) -> None:
-    """Ask on a terminal; without a terminal only `--yes` agrees.
-
-    Args:
-        question: Consequence of agreeing.
-        otherwise: Hint for users who do not agree.
+    """Ask a question on a terminal; without a terminal only `--yes` agrees.
 
     Raises:
-        UsageError: The user did not agree.
+        UsageError: The user did not agree; `otherwise` is the hint.
     """
     console = messages()
     if not (sys.stdin.isatty() and console.is_terminal):
@@ -49,18 +44,12 @@ def confirm(question: str, otherwise: str) -> None:
 
 
 class Memory:
-    """Pass events on, and remember the run's id for the lines after an interruption.
-
-    Args:
-        listener: Display of the run.
-    """
+    """Pass events on to a listener, and remember the run's id for the lines after an interruption."""
 
     def __init__(self, listener: Listener) -> None:
         self.run_id = ""
+        self.progress, self.note, self.aside = listener.progress, listener.note, listener.aside
         self._listener = listener
-        self.progress = listener.progress
-        self.note = listener.note
-        self.aside = listener.aside
 
     def confirm(self, yes: bool) -> Confirm:
         """Return a function that asks beside the display, or accepts everything if the user agreed already."""
@@ -72,35 +61,32 @@ class Memory:
 
         return ask
 
-    def event(self, event: Any, history: History) -> None:
+    def event(self, event: Event, history: History) -> None:
         """See `Listener.event`."""
         self.run_id = history.run_id
         self._listener.event(event, history)
 
 
 def watch(work: Callable[[Memory], EndedRun], runs_dir: Path, command: str = "") -> EndedRun | None:
-    """Show a run with a live screen or plain lines; return None if the user interrupted the run.
+    """Show a run while `work` goes on; return None if the user interrupted the run.
 
-    Args:
-        work: Function that works on the run until its end.
-        runs_dir: Folder of the run.
-        command: Command that continues the work, if not `resume`.
+    `command` continues the work, if not `resume`.
     """
     console = messages()
-    memory = Memory(Plain(console))
+    memory: Memory | None = None
     try:
-        with watching(True) as listener:
-            memory = Memory(RunFiles(listener, runs_dir))
+        with display() as screen:
+            memory = Memory(RunFiles(screen, runs_dir))
             return work(memory)
     except KeyboardInterrupt:
-        if not memory.run_id:
+        if not (memory and memory.run_id):
             console.print("interrupted before the run began; nothing was kept")
             return None
         console.print(f"interrupted; all finished work is saved in {runs_dir / memory.run_id}", soft_wrap=True)
         next_steps((command or with_runs_dir(f"resume {memory.run_id}", runs_dir), "continues from here"))
         return None
     except RewardgenError as error:
-        if memory.run_id:
+        if memory and memory.run_id:
             resume = command or with_runs_dir(f"resume {memory.run_id}", runs_dir)
             refused = isinstance(error, ModelError | CredentialsError) and not command
             other = ", also with another `--model`" if refused else ""
@@ -111,10 +97,7 @@ def watch(work: Callable[[Memory], EndedRun], runs_dir: Path, command: str = "")
 def ended(outcome: EndedRun | None, runs_dir: Path, json: bool) -> int:
     """Make films and report, print the result and the next commands, and return the exit code.
 
-    Args:
-        outcome: The ended run; None if it was interrupted.
-        runs_dir: Folder of the run.
-        json: True to print data instead.
+    `outcome` is None for an interrupted run.
     """
     if outcome is None:
         return INTERRUPTED
@@ -131,12 +114,12 @@ def ended(outcome: EndedRun | None, runs_dir: Path, json: bool) -> int:
             results().print(judgement_text(history.judgement))
             results().print()
         results().print(closing_table(summary))
-    if summary and not reward:
-        messages().print(f"\nhint: {_hint(history, folder)}", soft_wrap=True)
     if summary and reward:
         show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
         steps.append((show, "the chosen reward and its origin"))
         messages().print(f"\nreward: {reward}", soft_wrap=True)
+    elif summary:
+        messages().print(f"\nhint: {_hint(history, folder)}", soft_wrap=True)
     if report := close():
         messages().print(f"report: {report}", soft_wrap=True)
     if others := differing(folder.calls):
@@ -164,9 +147,9 @@ def _data(outcome: EndedRun, reward: Path | None, report: Path | None) -> dict[s
 
 
 def _hint(history: History, folder: RunFolder) -> str:
-    """Next step after a run without a reward."""
+    """Return the fix for a run without a reward."""
     if history.task_fault:
-        return "fix what the task itself does wrong, whatever the reward"
+        return "fix the task: it fails with any reward"
     if history.designed and not any(designed.source for designed in history.designed.values()):
         again = f"`resume {folder.word} --generations 1` with another `--model`"
         return f"no reply held a reward, `runs show` has the reasons: raise the limits, fix the server, or {again}"
@@ -193,6 +176,5 @@ def runs_watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS
 
 def _followed(folder: RunFolder) -> History:
     messages().print(f"watching run {folder.id}; Ctrl-C leaves it running", soft_wrap=True)
-    with watching(True) as listener:
-        assert isinstance(listener, Watcher)
-        return follow(folder, listener)
+    with display() as screen:
+        return follow(folder, screen)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, UnknownName, did_you_mean, nearest
+from rewardgen.core.errors import RewardgenError, TaskError, UnknownName, did_you_mean, nearest
 from rewardgen.sim.variables import Var
 
 _MOST_PARTS = 12
@@ -176,3 +177,12 @@ def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]
             hint = f"one row for each env that begins, as in `{start}`: there are `draw.num_envs` of them"
             problems.append(problem._replace(hint=hint) if misshapen else problem)
     return problems
+
+
+@contextmanager
+def noted(problems: list[Problem]) -> Iterator[None]:
+    """Add an error to a list of problems instead of raising it."""
+    try:
+        yield
+    except RewardgenError as error:
+        problems.append(Problem(error.message, error.hint))

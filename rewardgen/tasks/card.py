@@ -12,13 +12,12 @@ from rewardgen.sim.episodes import Episode, Recording, TrivialPolicy, ending_sha
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENDED, ENV_REWARD
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
-from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import MeasuredTask
+from rewardgen.tasks.members import baseline_sources, description, first_paragraph
 from rewardgen.tasks.protocol import Task
-from rewardgen.tasks.wording import description, first_paragraph
 
 PROBE_ENVS = 8
 """Episodes per trivial policy."""
@@ -52,12 +51,7 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
 def measure_card(
     task: Task, reference: str | None = None, recordings: Mapping[TrivialPolicy, Recording] | None = None
 ) -> TaskCard:
-    """Describe a task from its class and from episodes of two trivial policies.
-
-    Args:
-        task: The task.
-        reference: Reference of the task; the path of its file by default.
-        recordings: The episodes, by policy; recorded here by default.
+    """Describe a task from its class and from episodes of two trivial policies, which are recorded here by default.
 
     Raises:
         TaskError: The task breaks its contract.
@@ -128,10 +122,7 @@ def describe_variables(
 ) -> tuple[VariableCard, ...]:
     """Return the declared variables with their ranges over all steps of the recorded episodes.
 
-    Args:
-        declared: The variables.
-        recordings: The episodes.
-        fixed: Variable to flags of its parts that no action changes.
+    `fixed` maps variables to flags of their parts that no action changes.
     """
     return tuple(_describe(name, variable, recordings, fixed.get(name, ())) for name, variable in declared.items())
 

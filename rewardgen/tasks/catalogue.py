@@ -277,9 +277,9 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
     name, kind = model.sensor(index).name, mujoco.mjtSensor(model.sensor_type[index]).name.removeprefix("mjSENS_")
     size = int(model.sensor_dim[index])
     if name and not name.startswith(OWN_SENSORS):
-        unit, what = _SENSORS.get(kind, ("1", kind.lower()))
+        unit, message = _SENSORS.get(kind, ("1", kind.lower()))
         parts = () if size == 1 else _XYZW.get(size, tuple(f"value_{number}" for number in range(size)))
-        yield name, "robot", Sensor(name, unit, f"{what}, as the model's sensor {name} tells it", parts)
+        yield name, "robot", Sensor(name, unit, f"{message}, as the model's sensor {name} tells it", parts)
 
 
 def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[tuple[float, ...], ...]]:

@@ -2,51 +2,52 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import RewardgenError
-from rewardgen.sim.contract import (
-    Named,
-    Problem,
-    state_problems,
-    tensor_problems,
-    termination_problems,
-    variable_problems,
-)
-from rewardgen.sim.draws import Draws, stream_keys
+from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.reward.language import check_language
+from rewardgen.reward.pricing import price_rows
+from rewardgen.reward.program import RewardError, compile_reward
+from rewardgen.reward.signature import check_signature
+from rewardgen.sim import quantities
+from rewardgen.sim.contract import Problem, noted
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
-from rewardgen.sim.faults import task_faults
-from rewardgen.sim.mujoco_env import MujocoVecEnv
-from rewardgen.sim.quantities import TurnCounter
-from rewardgen.sim.sim_view import SimView
+from rewardgen.sim.situations import between
+from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap, variables_of
 from rewardgen.sim.vec_env import Step, VecEnv
-from rewardgen.store.records import PolicyProbe
+from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_ENVS, probe
-from rewardgen.tasks.check_declarations import (
-    baseline_problems,
-    declaration_problems,
-    end_problems,
-    metric_problems,
-    setting_problems,
-)
 from rewardgen.tasks.fitness import measure_episodes
-from rewardgen.tasks.mujoco_task import MujocoTask
-from rewardgen.tasks.protocol import EpisodeMeasures, Task
-from rewardgen.tasks.wording import wording_problems
+from rewardgen.tasks.members import OwnProgram, own_program, wording_problems
+from rewardgen.tasks.protocol import (
+    BASELINES,
+    METRIC,
+    METRIC_EXTRAS,
+    Baseline,
+    EpisodeMeasures,
+    Task,
+    metric_input_names,
+)
 
 _SEED, _ALONE, _BESIDE = 40_000_003, 50_000_017, 50_000_021
-_NUM_ENVS = 5
-"""Envs of the first calls; odd, to be told from every other axis."""
 _GROUP, _TRACED_STEPS = 4, 25
 _PADDING = 1e4
+_QUATERNION = 4
+_TRIED, _NEARLY_ALL = 64, 0.95
+_DECLARED = "the designer of rewards knows of it only what is declared; the unit of a pure number is `1`"
+_RESERVED = "`action`, `torch`, `math`, names that begin with `prev_` and names with `__` are reserved"
 _FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
+
+
+Sizes = Mapping[str, int | None]
+"""Parts of each variable; None if unknown."""
 
 
 class Checked(NamedTuple):
@@ -67,9 +68,10 @@ class Checked(NamedTuple):
 def check_task(task: Task) -> Checked:
     """Check a task's words and settings, call each method once, then run whole episodes if nothing is wrong."""
     ends = end_problems(task)
-    blocking = [*setting_problems(task), *ends, *([] if ends else call_problems(task))]
+    called, notes = ([], []) if ends else task.call_problems()
+    blocking = [*setting_problems(task), *ends, *called, *([] if ends else declaration_problems(task))]
     problems = [*blocking, *([] if ends else wording_problems(task))]
-    checked = Checked(problems, [], {})
+    checked = Checked(problems, notes, {})
     if not blocking:
         with noted(problems):
             problems += independence_problems(task)
@@ -77,82 +79,11 @@ def check_task(task: Task) -> Checked:
     return checked._replace(problems=list(dict.fromkeys(problems)))
 
 
-@contextmanager
-def noted(problems: list[Problem]) -> Iterator[None]:
-    """Add an error to a list of problems instead of raising it."""
-    try:
-        yield
-    except RewardgenError as error:
-        problems.append(Problem(error.message, error.hint))
-
-
-# One call of each method.
-
-
-def call_problems(task: Task) -> list[Problem]:
-    """Check the model, and the result of each method at the start of an episode."""
-    problems: list[Problem] = []
-    if isinstance(task, MujocoTask):
-        with noted(problems):
-            _call_methods(task, problems)
-    return problems
-
-
-def _call_methods(task: MujocoTask, problems: list[Problem]) -> None:
-    simulator = task.make_simulator(_NUM_ENVS)
-    view, variables = SimView(simulator), Named("variables", {})
-    TurnCounter.of(view, task.declared().values())
-    with noted(problems), task_faults(task.path, "reset"):
-        ids = torch.arange(_NUM_ENVS, device=simulator.device)
-        state = task.reset(view, Draws(stream_keys(ids)))
-        faults = state_problems(state, _NUM_ENVS, view.model.nq, view.model.nv)
-        problems += faults
-        if not faults:
-            view.begin(ids, state)
-    with noted(problems), _unchanged(task, view, "variables", problems):
-        variables = task.read(view)
-        problems += variable_problems(task.declared(), variables, _NUM_ENVS)
-    for name, variable in task.declared().items():
-        # Replace a wrong value, whose problem is listed, so that it causes no further ones.
-        if tensor_problems(name, variables.get(name), (_NUM_ENVS, *variable.shape)):
-            variables[name] = torch.zeros(_NUM_ENVS, *variable.shape, dtype=torch.float64, device=simulator.device)
-    with noted(problems), _unchanged(task, view, "observe", problems):
-        problems += tensor_problems("the observation", task.observe(view, variables), (_NUM_ENVS, -1))
-    with noted(problems), _unchanged(task, view, "terminated", problems):
-        causes = task.terminated(view, variables)
-        faults = termination_problems(causes, _NUM_ENVS)
-        problems += faults or [
-            Problem(f"an episode is over as it begins: {cause}", "fix `reset` or the condition in `terminated`")
-            for cause, holds in causes.items()
-            if bool(holds.any())
-        ]
-    problems += declaration_problems(task, int(view.model.nu))
-    if task.scripted is not None:
-        with noted(problems), _unchanged(task, view, "scripted", problems):
-            action = task.scripted(view, variables)
-            problems += tensor_problems("the action of `scripted`", action, (_NUM_ENVS, int(view.model.nu)))
-
-
-@contextmanager
-def _unchanged(task: Task, view: SimView, method: str, problems: list[Problem]) -> Iterator[None]:
-    """Add a problem if a method writes into the simulation: variables may be views of its state."""
-    before = view.qpos.clone(), view.qvel.clone()
-    with task_faults(task.path, method):
-        yield
-    same = (
-        torch.allclose(one, now, rtol=0.0, atol=0.0, equal_nan=True)
-        for one, now in zip(before, (view.qpos, view.qvel), strict=True)
-    )
-    if not all(same):
-        hint = "change a copy, as with `x.clone()`: tensors of `sim`, and variables taken from them, are its own state"
-        problems.append(Problem(f"`{method}` changes the state of the simulation", hint))
-
-
 # Whole episodes.
 
 
 def _check_episodes(task: Task, checked: Checked) -> None:
-    problems, notes, measured = checked
+    problems, _, measured = checked
     envs = task.make_envs([_SEED], PROBE_ENVS)
     measured["observation_size"] = envs.observation_size
     recordings: list[Recording] = []
@@ -165,11 +96,9 @@ def _check_episodes(task: Task, checked: Checked) -> None:
         recordings.append(recording)
         problems += finiteness_problems(recording, name)
         if infinite:
-            what = f"the observation is not finite at step {infinite[0]} with {name} actions"
-            problems.append(Problem(what, _FINITE_HINT))
+            message = f"the observation is not finite at step {infinite[0]} with {name} actions"
+            problems.append(Problem(message, _FINITE_HINT))
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
-    if isinstance(task, MujocoTask) and isinstance(envs, MujocoVecEnv):
-        notes += _hidden_goals(task, envs.view)
     problems += baseline_problems(task, recordings)
     faults = metric_problems(task)
     problems += faults
@@ -188,19 +117,21 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
         measured["probes"].append(result.model_dump(mode="json"))
         values += measure_episodes(task, recording.episode).fitness.tolist()
         if task.solved_fitness is not None and result.fitness >= task.solved_fitness:
-            what = f"`solved_fitness` is {task.solved_fitness}, and {name} actions reach {result.fitness}"
-            problems.append(Problem(what, "set it to what only a policy that does the task reaches, or leave it out"))
+            message = f"`solved_fitness` is {task.solved_fitness}, and {name} actions reach {result.fitness}"
+            problems.append(
+                Problem(message, "set it to what only a policy that does the task reaches, or leave it out")
+            )
         if task.best_fitness is not None and result.fitness > task.best_fitness:
-            what = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {result.fitness}"
-            problems.append(Problem(what, "set it to what no fitness exceeds, or leave it out"))
+            message = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {result.fitness}"
+            problems.append(Problem(message, "set it to what no fitness exceeds, or leave it out"))
         problems += measurement_problems(task, recording.episode, agents)
     if len(set(values)) == 1:
-        what = f"the fitness is {values[0]:g} in all {len(values)} episodes of no action and of random actions"
+        message = f"the fitness is {values[0]:g} in all {len(values)} episodes of no action and of random actions"
         hint = "that is right if all do equally badly, but a fitness that grows on the way there tells rewards apart"
-        notes.append(Problem(what, hint))
+        notes.append(Problem(message, hint))
     if probes and all(result.success_rate == 1.0 for result in probes):
-        what = "every episode of no action and of random actions is a success"
-        notes.append(Problem(what, "ask in `success` for what only a policy that does the task reaches"))
+        message = "every episode of no action and of random actions is a success"
+        notes.append(Problem(message, "ask in `success` for what only a policy that does the task reaches"))
 
 
 def _note_infinite(steps: list[int], step: Step, alive: Tensor) -> None:
@@ -216,20 +147,9 @@ def finiteness_problems(recording: Recording, policy: str) -> list[Problem]:
         wrong = ~values.isfinite().reshape(*values.shape[:2], -1).all(2) & recording.episode.mask
         if bool(wrong.any()):
             step = int(wrong.any(1).nonzero()[0]) + 1
-            what = f"variable `{name}` is not finite at step {step} with {policy} actions"
-            problems.append(Problem(what, _FINITE_HINT))
+            message = f"variable `{name}` is not finite at step {step} with {policy} actions"
+            problems.append(Problem(message, _FINITE_HINT))
     return problems
-
-
-def _hidden_goals(task: MujocoTask, view: SimView) -> list[Problem]:
-    """Find goals that are drawn for an episode and that policies do not observe."""
-    if type(task).observe is not MujocoTask.observe:
-        return []
-    hint = "write `observe(self, sim, variables)`, with `super().observe(sim, variables)` and this, as columns (N, k)"
-    return [
-        Problem(f"policies do not see `{name}`, which is drawn for each episode", f'{hint}: `sim.goal("{name}")`')
-        for name in view.goals
-    ]
 
 
 # Independence.
@@ -243,9 +163,8 @@ def independence_problems(task: Task) -> list[Problem]:
     """
     first, again = (_trace(task.make_envs([_ALONE], _GROUP), 1) for _ in range(2))
     if not _close(first, again):
-        hint = "draw all random numbers from `draw` and keep nothing on the task between calls"
-        if not isinstance(task, MujocoTask):
-            hint = "draw random numbers from `self.np_random`, after `super().reset(seed=seed)`, and forget the rest"
+        hint = "keep nothing on the task between calls, and draw all random numbers from `draw`"
+        hint += ", or from `self.np_random` in an environment"
         return [Problem("the same seed and actions give different episodes", hint)]
     among = _trace(task.make_envs([_BESIDE, _ALONE], _GROUP), 2)
     if not _close(first, among[:, first.shape[1] :]):
@@ -274,12 +193,7 @@ def _close(one: Tensor, other: Tensor) -> bool:
 
 
 def measurement_problems(task: Task, episode: Episode, together: int = 1) -> list[Problem]:
-    """Check that fitness and success read only the steps lived, and each env by itself.
-
-    Args:
-        task: The task.
-        episode: Recorded episodes of several envs.
-        together: Agents of a game, whose episodes may depend on each other.
+    """Check that fitness and success read only the steps lived, and each env (or game of `together` agents) alone.
 
     Raises:
         TaskError: Fitness or success raised or broke the contract.
@@ -308,3 +222,195 @@ def _with_other_padding(episode: Episode) -> Episode:
     for value in values.values():
         value[~longer.mask] = _PADDING if value.is_floating_point() else 0
     return longer
+
+
+# Class attributes.
+
+
+def setting_problems(task: Task) -> list[Problem]:
+    """Check the class attributes."""
+    problems = [
+        Problem(f"`{name}` is {value!r}, expected a positive whole number", f"set `{name} = 1` or more")
+        for name in ("frame_skip", "episode_steps")
+        if not isinstance(value := getattr(task, name, 1), int) or value < 1
+    ]
+    declared, training = task.declared(), task.training
+    if not declared:
+        hint = 'declare some: `height = Var("m", "height of the torso")`'
+        problems.append(Problem("no variables are declared", hint))
+    for name, variable in declared.items():
+        if name in ("action", "torch", "math") or name.startswith("prev_") or "__" in name:
+            message = f"variable `{name}` cannot be an input of a reward"
+            problems.append(Problem(message, f"choose another name: {_RESERVED}"))
+        for lack, text in (("unit", variable.unit), ("meaning", variable.meaning)):
+            if not text.strip():
+                hint = f'write `{name} = Var("{variable.unit or "m"}", "...")`: {_DECLARED}'
+                problems.append(Problem(f"variable `{name}` has no {lack}", hint))
+    if not isinstance(training, Mapping) or not all(isinstance(one, TrainerSettings) for one in training.values()):
+        kind = type(training).__name__ if isinstance(training, TrainerSettings) else repr(training)
+        message = f"`training` is {kind}, expected the settings of trainers by their names"
+        problems.append(Problem(message, 'write `training = {"ppo": PpoSettings(env_steps=300_000)}`'))
+    return [*problems, *_value_problems(task)]
+
+
+def _value_problems(task: Task) -> Iterator[Problem]:
+    solved, best = task.solved_fitness, task.best_fitness
+    for name, value in (("solved_fitness", solved), ("best_fitness", best)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            yield Problem(f"`{name}` is {value!r}, expected a number", f"write `{name} = 0.8`, or leave it out")
+            return
+    if solved is not None and best is not None and solved > best:
+        message = f"`solved_fitness` is {solved}, which nothing reaches: `best_fitness` is {best}"
+        yield Problem(message, "set it to a fitness that a good policy reaches")
+    for name, value in vars(type(task)).items():
+        if type(value).__module__ == quantities.__name__ and not isinstance(value, Var):
+            names = [name for name in dir(value) if isinstance(getattr(type(value), name, None), property)]
+            hint = f"say what is read of it, as in `{type(value).__name__}(...).{names[0]}`: {', '.join(names)}"
+            yield Problem(f"`{name}` is a part of the model, and no variable", hint)
+
+
+# Pairs, invariances and ends.
+
+
+def declaration_problems(task: Task) -> list[Problem]:
+    """Check `pairs`, `invariances` and `ends`."""
+    sizes: Sizes = {name: len(variable.parts) for name, variable in task.declared().items()} | {"action": None}
+    problems: list[Problem] = []
+    for name, kinds, hint in (
+        ("pairs", Pair, 'write `pairs = (Pair("near beats far", better={...}, worse={...}),)`'),
+        ("invariances", (Shift, Flip, Wrap), 'write `invariances = (Shift("x_position", 3.0),)`'),
+    ):
+        declared: Any = getattr(task, name)
+        if not isinstance(declared, tuple) or not all(isinstance(item, kinds) for item in declared):
+            problems.append(Problem(f"`{name}` is not a tuple of what it should hold", hint))
+        else:
+            check = _pair_problems if name == "pairs" else _invariance_problems
+            problems += [problem for item in declared for problem in check(item, sizes)]
+    for cause, end in getattr(task, "ends", {}).items():
+        if end.variable not in sizes:
+            problems.append(_unknown(f"end `{cause}`", end.variable, sizes))
+        elif sizes[end.variable]:
+            problems.append(Problem(f"end `{cause}` is about `{end.variable}`, which is a vector", "name a scalar"))
+    return problems
+
+
+def end_problems(task: Task) -> list[Problem]:
+    """Check the form of `ends`, and that the task's own `terminated` does not hide it."""
+    ends: Any = getattr(task, "ends", {})
+    example = '`ends = {"fell": Outside("height", low=0.5)}`'
+    if not isinstance(ends, Mapping) or not all(isinstance(end, Outside) for end in ends.values()):
+        return [Problem(f"`ends` is {ends!r}, expected conditions by their names", f"write {example}")]
+    problems = [
+        Problem(f"end `{cause}` has no bound, so it ends nothing", f"give it `low`, `high` or both: {example}")
+        for cause, end in ends.items()
+        if not (math.isfinite(end.low) or math.isfinite(end.high))
+    ]
+    code = getattr(vars(type(task)).get("terminated"), "__code__", None)
+    if ends and code and not {"super", "ends"}.intersection(code.co_names):
+        hint = "return `{**super().terminated(sim, variables), ...}`, or leave out one of the two"
+        problems.append(Problem("nothing reads `ends`, for the task has its own `terminated`", hint))
+    return problems
+
+
+def _pair_problems(pair: Pair, sizes: Sizes) -> Iterator[Problem]:
+    where = f"pair `{pair.name}`"
+    if set(pair.better) != set(pair.worse):
+        names = ", ".join(f"`{name}`" for name in sorted(set(pair.better) ^ set(pair.worse)))
+        yield Problem(f"{where} sets {names} on one side only", "set it on both")
+    for name, value in (*pair.better.items(), *pair.worse.items()):
+        yield from _situation_problems(where, name, value, sizes)
+
+
+def _invariance_problems(invariance: Shift | Flip | Wrap, sizes: Sizes) -> Iterator[Problem]:
+    where = f"{type(invariance).__name__} of {', '.join(f'`{name}`' for name in variables_of(invariance))}"
+    for name in variables_of(invariance):
+        if isinstance(invariance, Shift):
+            yield from _situation_problems(where, name, invariance.amount, sizes)
+        elif name not in sizes:
+            yield _unknown(where, name, sizes)
+        elif sizes[name] != (_QUATERNION if isinstance(invariance, Flip) else 0):
+            kind = "a quaternion of four parts" if isinstance(invariance, Flip) else "a single angle"
+            yield Problem(f"{where}: `{name}` is not {kind}", "declare its parts, such as w, x, y, z, accordingly")
+
+
+def _situation_problems(where: str, name: str, value: Any, sizes: Sizes) -> Iterator[Problem]:
+    if name not in sizes:
+        yield _unknown(where, name, sizes)
+    elif isinstance(value, Sequence) and sizes[name] not in (None, len(value)):
+        hint = "give a number for all parts, or a tuple of one per part"
+        yield Problem(f"{where}: `{name}` is given {len(value)} values and has {sizes[name] or 1} parts", hint)
+
+
+def _unknown(where: str, name: str, sizes: Sizes) -> Problem:
+    return Problem(f"{where} names `{name}`, which is no variable", did_you_mean(name, sizes))
+
+
+# The task's own rewards, and its metric.
+
+
+def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Problem]:
+    """Check `human_reward` and `sparse_reward` on recorded episodes with every input of rewards."""
+    problems = []
+    inputs = {
+        name: torch.cat([recording.inputs[name][recording.episode.mask] for recording in recordings])
+        for name in recordings[0].inputs
+    }
+    for name in BASELINES:
+        try:
+            program = own_program(task, name)
+        except TaskError as error:
+            problems.append(Problem(error.message, error.hint))
+            continue
+        if program is not None:
+            faults = _form_problems(program, tuple(inputs)) or _value_faults(program, inputs)
+            problems += faults or _contradictions(task, name, program, inputs)
+    return problems
+
+
+def metric_problems(task: Task) -> list[Problem]:
+    """Check the form of the task's `metric`, if it has one."""
+    try:
+        program = own_program(task, METRIC)
+    except TaskError as error:
+        return [Problem(error.message, error.hint)]
+    if program is None:
+        return []
+    hint = f"choose another name: `{METRIC}` has an input of that name"
+    hidden = [
+        Problem(f"variable `{name}` is no input of `{METRIC}`", hint)
+        for name in METRIC_EXTRAS
+        if name in task.declared()
+    ]
+    return hidden or _form_problems(program, metric_input_names(task.declared()))
+
+
+def _form_problems(program: OwnProgram, names: Sequence[str]) -> list[Problem]:
+    # Stop at the signature: a misnamed input would show again where the body uses the right name.
+    findings = check_signature(program.source, names) or check_language(program.source)
+    faults = [program.fault(finding.line, finding.message, finding.hint) for finding in findings]
+    return [Problem(fault.message, fault.hint) for fault in faults]
+
+
+def _value_faults(program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+    try:
+        price_rows(compile_reward(program.source), inputs)
+    except RewardError as error:
+        fault = program.fault(error.line, error.message, error.hint)
+        return [Problem(fault.message, fault.hint)]
+    return []
+
+
+def _contradictions(task: Task, name: Baseline, program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+    """Find pairs that the task's own reward ranks the wrong way round nearly everywhere."""
+    reward = compile_reward(program.source)
+    count = len(next(iter(inputs.values())))
+    chosen = torch.linspace(0, count - 1, min(_TRIED, count)).long()
+    rows = {variable: value[chosen] for variable, value in inputs.items()}
+    problems = []
+    for pair in task.pairs:
+        total = torch.stack(tuple(price_rows(reward, between(rows, pair, torch.tensor([0.0, 1.0]))).values())).sum(0)
+        worse, better = total.view(2, -1)
+        if bool((worse > better).float().mean() > _NEARLY_ALL):
+            message = f"`{name}` pays more for the worse side of the pair `{pair.name}`"
+            problems.append(Problem(message, "one of the two is wrong: fix the pair or the reward"))
+    return problems

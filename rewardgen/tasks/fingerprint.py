@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from rewardgen.tasks.protocol import Task
 
 _MOST_BYTES = 1 << 30
 _MOST_FILES = 100_000
-_CHUNK = 1 << 20
 
 
 def made_of(task: Task) -> list[Path]:
@@ -49,10 +47,6 @@ def fingerprint(files: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(named).encode()).hexdigest()[:16]
 
 
-class _TooMuchError(Exception):
-    """The files exceed the limits."""
-
-
 class _Reader:
     """Hashes files within limits on bytes and files in total."""
 
@@ -61,45 +55,36 @@ class _Reader:
 
     def digest(self, path: Path) -> str | None:
         """Return the hash of a file or a folder; empty if missing or unreadable, None above the limits."""
-        try:
-            if path.is_file():
-                return self._of_file(path)
-            if not path.is_dir():
-                return ""
-            digest = hashlib.sha256()
-            for name, file in sorted(self._inside(path)):
-                digest.update(os.fsencode(f"{name}\0{self._of_file(file)}\0"))
-            return digest.hexdigest()
-        except _TooMuchError:
-            return None
-        except OSError:
-            return ""
+        if not path.is_dir():
+            return self._of_file(path)
+        digest = hashlib.sha256()
+        for name, file in sorted(self._inside(path)):
+            content = self._of_file(file)
+            if content is None:
+                return None
+            digest.update(os.fsencode(f"{name}\0{content}\0"))
+        return None if self._files < 0 else digest.hexdigest()
 
     def _inside(self, folder: Path) -> Iterator[tuple[str, Path]]:
         """Yield the files below a folder with their relative paths; links to folders are not followed."""
         for place, folders, names in os.walk(folder):
-            self._count(len(folders) + len(names))
+            self._files -= len(folders)
+            if self._files < len(names):
+                self._files = -1
+                return
             for path in (Path(place, name) for name in names):
                 if path.is_file():
                     yield str(path.relative_to(folder)), path
 
-    def _of_file(self, path: Path) -> str:
-        self._count(1)
-        digest = hashlib.sha256()
+    def _of_file(self, path: Path) -> str | None:
+        self._files -= 1
         try:
+            if not path.is_file():
+                return ""
+            self._bytes -= path.stat().st_size
+            if self._bytes < 0 or self._files < 0:
+                return None
             with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise _TooMuchError
-                while chunk := file.read(min(_CHUNK, self._bytes + 1)):
-                    self._bytes -= len(chunk)
-                    if self._bytes < 0:
-                        raise _TooMuchError
-                    digest.update(chunk)
+                return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return ""
-        return digest.hexdigest()
-
-    def _count(self, files: int) -> None:
-        self._files -= files
-        if self._files < 0:
-            raise _TooMuchError

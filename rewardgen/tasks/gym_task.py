@@ -125,10 +125,12 @@ class GymTask(Task):
         Raises:
             TaskError: The class has a member of tasks on MuJoCo models, which nothing would read.
         """
-        own = [base for base in cls.__mro__ if not base.__module__.startswith(_PACKAGE)]
-        if unread := [name for name in _OF_MODELS if any(name in vars(base) for base in own)]:
-            what = f"`{unread[0]}` is a member of tasks on MuJoCo models, and this task is on an environment"
-            raise TaskError(what, "leave it out, or let `env` be a function that puts a wrapper around the environment")
+        classes = [base for base in cls.__mro__ if not base.__module__.startswith(_PACKAGE)]
+        if unread := [name for name in _OF_MODELS if any(name in vars(base) for base in classes)]:
+            message = f"`{unread[0]}` is a member of tasks on MuJoCo models, and this task is on an environment"
+            raise TaskError(
+                message, "leave it out, or let `env` be a function that puts a wrapper around the environment"
+            )
         if not cls.episode_steps:
             cls.episode_steps = cls.known().steps or _DEFAULT_STEPS
         return super().__new__(cls)
@@ -168,10 +170,10 @@ class GymTask(Task):
 
     def _offered(self, rows: Tensor, info: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         """Return the variables that the environment offers, from observations (N, O)."""
-        known = self.known()
-        observed = {name: rows[:, place] for name, place in known.entries.items()}
-        observed = {name: value if known.variables[name].parts else value[:, 0] for name, value in observed.items()}
-        return {name: info[key] for name, key in known.keys.items()} | observed
+        facts = self.known()
+        observed = {name: rows[:, place] for name, place in facts.entries.items()}
+        observed = {name: value if facts.variables[name].parts else value[:, 0] for name, value in observed.items()}
+        return {name: info[key] for name, key in facts.keys.items()} | observed
 
     def fitness(self, episode: Episode) -> Tensor:
         """The environment's own return: the sum of its rewards over the episode."""
@@ -194,8 +196,8 @@ class GymTask(Task):
     @property
     def _threshold(self) -> float | None:
         """Return from which the environment counts as solved; only of full episodes of its own length."""
-        known = self.known()
-        return known.threshold if self.episode_steps == known.steps else None
+        facts = self.known()
+        return facts.threshold if self.episode_steps == facts.steps else None
 
     @staticmethod
     def human_reward(env_reward):  # noqa: ANN001, ANN205
@@ -204,17 +206,17 @@ class GymTask(Task):
 
     def default_words(self, method: str) -> str:
         """See `Task.default_words`."""
-        known, name = self.known(), type(self).__dict__.get("env", "")
+        facts, name = self.known(), type(self).__dict__.get("env", "")
         if method == "":
-            return description(known.kind, name if isinstance(name, str) else known.kind.__name__, known.coder.choices)
+            return description(facts.kind, name if isinstance(name, str) else facts.kind.__name__, facts.coder.choices)
         success = "The environment does not say when an episode is a success, so none is counted as one."
-        if known.success:
-            success = f"What the environment itself calls success (`{known.success}`), in the last step of the episode."
+        if facts.success:
+            success = f"What the environment itself calls success (`{facts.success}`), in the last step of the episode."
         elif self._threshold is not None:
             success = f"The environment's own return is at least {self._threshold:g}, from which it counts as solved."
         return {
             "reset": "As the environment itself begins an episode.",
-            "observe": _observation_words(known.space),
+            "observe": _observation_words(facts.space),
             "terminated": "The environment itself may end an episode.",
             "success": success,
             "fitness": "The environment's own return: the sum of its rewards over the episode.",
@@ -230,10 +232,10 @@ class GymTask(Task):
         pictures: bool = False,
     ) -> GymVecEnv:
         """See `Task.make_envs`; environments are stepped one after another, on the CPU."""
-        known = self.known()
-        options = {"episode_steps": self.episode_steps, "control_step_s": self.control_step_s or known.control_step_s}
+        facts = self.known()
+        options = {"episode_steps": self.episode_steps, "control_step_s": self.control_step_s or facts.control_step_s}
         make = lambda: _made(type(self), self.episode_steps, pictures=pictures)  # noqa: E731
-        return GymVecEnv(self.path, make, self._reading(), known.coder, seeds, envs_per_seed, **options)
+        return GymVecEnv(self.path, make, self._reading(), facts.coder, seeds, envs_per_seed, **options)
 
     def _reading(self) -> GymReading:
         """Return what is read of the environment: the variables of the task file, or those on offer.
@@ -241,20 +243,20 @@ class GymTask(Task):
         Raises:
             TaskError: A variable is a quantity of a MuJoCo model, and there is none.
         """
-        known, declared = self.known(), self.declared()
+        facts, declared = self.known(), self.declared()
         offered = not super().declared()
         package = __name__.removesuffix("gym_task")  # differs in an exported environment
         if offered and not type(self).variables.__module__.startswith(package):
-            what = "`variables` is computed, and the class declares none, so nothing reads it"
-            raise TaskError(what, 'declare what it returns: `height = Var("m", "height of the torso")`')
+            message = "`variables` is computed, and the class declares none, so nothing reads it"
+            raise TaskError(message, 'declare what it returns: `height = Var("m", "height of the torso")`')
         quantities = _quantities(declared)
-        if quantities and known.model_file is None:
+        if quantities and facts.model_file is None:
             name = next(iter(quantities))
-            what = f"`{name}` is of a MuJoCo model, and {known.kind.__name__} has none that stays as it is"
-            raise TaskError(what, "compute it in `variables`")
+            message = f"`{name}` is of a MuJoCo model, and {facts.kind.__name__} has none that stays as it is"
+            raise TaskError(message, "compute it in `variables`")
         computed = self.variables if len(quantities) < len(declared) else lambda obs, info: {}
         read = self._offered if offered else computed
-        return GymReading(declared, known.info, read, offered, known.success, quantities, known.model_file or Path())
+        return GymReading(declared, facts.info, read, offered, facts.success, quantities, facts.model_file or Path())
 
     def environment_id(self) -> str:
         """See `Task.environment_id`."""
@@ -349,8 +351,8 @@ class _FirstEpisode(NamedTuple):
 def _look(task: type[GymTask]) -> Known:
     env = first_made(task, lambda: _made(task))
     if hasattr(env, "possible_agents"):
-        what = f"several agents act in {type(env).__name__}"
-        raise TaskError(what, "write a task file on a base class for several agents: see docs/environments.md")
+        message = f"several agents act in {type(env).__name__}"
+        raise TaskError(message, "write a task file on a base class for several agents: see docs/environments.md")
     with env_faults(task.path):
         kind, space, coder = type(env.unwrapped), readable(env.observation_space), ActionCoder(env.action_space)
         spec = getattr(env, "spec", None)
@@ -360,9 +362,9 @@ def _look(task: type[GymTask]) -> Known:
         file = loaded.model_file(env) if (loaded := of_mujoco()) else None
         env.close()
     if (size := seen_size(space)) > MOST_SEEN:
-        what = f"{kind.__name__} observes {size} numbers: no policy here learns from so many"
+        message = f"{kind.__name__} observes {size} numbers: no policy here learns from so many"
         raise TaskError(
-            what, "wrap it in a task file, as by `gymnasium.wrappers.ResizeObservation` and `GrayscaleObservation`"
+            message, "wrap it in a task file, as by `gymnasium.wrappers.ResizeObservation` and `GrayscaleObservation`"
         )
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
     observed = observation_variables(size, {key: seen_size(part) for key, part in keyed.items()})
@@ -409,8 +411,10 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
         first.infos.append(step[4])
         first.rewards.append(one_number(step[1]))
         if not np.isfinite(first.rewards[-1]):
-            what = f"`step` returns the reward {first.rewards[-1]}"
-            raise TaskError(what, "fix the environment's own reward: its sum is the fitness unless a task has another")
+            message = f"`step` returns the reward {first.rewards[-1]}"
+            raise TaskError(
+                message, "fix the environment's own reward: its sum is the fitness unless a task has another"
+            )
         if len(first.states) < _MOST_STATES and (state := _state_of(env)) is not None:
             first.states.append(state)
         if step[2] or step[3]:

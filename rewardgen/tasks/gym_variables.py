@@ -30,12 +30,7 @@ _SUCCESS = ("is_success", "success")
 
 
 def observation_variables(size: int, keyed: Mapping[str, int]) -> dict[str, Var]:
-    """Return variables for the entries of an observation.
-
-    Args:
-        size: Entries of the observation, O.
-        keyed: Key to number of entries if the observation is a dict, else empty.
-    """
+    """Return variables for the `size` entries of an observation; a dict observation has entries by key."""
     if keyed:
         names = _distinct([_name(key) or "observed" for key in keyed])
         return {
@@ -115,13 +110,7 @@ def number_shape(value: Any) -> tuple[int, ...] | None:
 
 
 def description(kind: type, name: str, choices: Sequence[int] = ()) -> str:
-    """Return an environment's documentation on its task, observations and actions, without sentences on its reward.
-
-    Args:
-        kind: Class of the environment.
-        name: Its name.
-        choices: Number of options of each choice in an action.
-    """
+    """Return an environment's documentation on its task, observations and actions, without sentences on its reward."""
     text = inspect.cleandoc(kind.__doc__ or "")
     about = _section(text, "Description") or re.split(r"\n\s*\n|^#", text, maxsplit=1, flags=re.M)[0].strip()
     about = re.sub(r"```.*?(```|\Z)|</?\w[^<>]*>", "", about, flags=re.S)
@@ -152,7 +141,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 def _name(key: str) -> str:
     """Return a Python name for a key; empty if there is none."""
     for name in (key, re.sub(r"[^a-z0-9]+", "_", key.lower()).strip("_")):
-        taken = name in ("action", "torch", "math") or name.startswith(("prev_", "env_"))
-        if name.isidentifier() and not keyword.iskeyword(name) and not taken:
+        reserved = name in ("action", "torch", "math") or name.startswith(("prev_", "env_"))
+        if name.isidentifier() and not keyword.iskeyword(name) and not reserved:
             return name
     return ""

@@ -10,22 +10,17 @@ from typing import NamedTuple
 
 from rewardgen.core.extras import install_hint
 from rewardgen.core.registry import Registry
-from rewardgen.tasks.loading import shipped_tasks
-from rewardgen.tasks.registered import registered_tasks
+from rewardgen.tasks.loading import registered_tasks, shipped_tasks
 
 
 class Group(NamedTuple):
-    """Shipped tasks in a folder of `envs/`.
-
-    Attributes:
-        title: Heading.
-        module: Module that the tasks need besides rewardgen's own dependencies; empty for none.
-        extra: Extra of rewardgen that brings the module; empty if none does.
-    """
+    """Shipped tasks in a folder of `envs/`."""
 
     title: str
     module: str = ""
+    """Module that the tasks need besides rewardgen's own dependencies."""
     extra: str = ""
+    """Extra of rewardgen that brings the module."""
 
 
 GROUPS: Registry[Group] = Registry("group of tasks")
@@ -39,25 +34,17 @@ GROUPS.register("box2d", Group("Gymnasium's Box2D tasks", "Box2D", "box2d"))
 
 
 class Listed(NamedTuple):
-    """A task in the list.
-
-    Attributes:
-        name: Its name.
-        group: Title of its group, or its package.
-        about: The goal: last sentence of the first paragraph of its description.
-        path: Its file; None if there is none.
-        slow: True if tables of all tasks leave it out.
-        problem: Reason why it cannot be run here; empty if it can.
-        hint: How to fix the problem.
-        is_shipped: True for a task of rewardgen itself.
-    """
+    """A task in the list."""
 
     name: str
     group: str
+    """Title of its group, or its package."""
     about: str
+    """The goal: last sentence of the first paragraph of its description."""
     path: Path | None
     slow: bool = False
     problem: str = ""
+    """Reason why the task cannot be run here; empty if it can."""
     hint: str = ""
     is_shipped: bool = False
 

@@ -1,4 +1,8 @@
-"""Find and load task files, by the name of a shipped task, an environment or a path. Loads no torch before a task."""
+"""Find and load task files, by the name of a task, an environment or a path. Loads no torch before a task.
+
+Installed packages register tasks in the entry-point group `rewardgen.tasks`, by a name and a module, or a module and
+its class: `hover = "my_package.hover:Hover"`. None of their code runs to list them.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,11 @@ import re
 import shlex
 import sys
 from collections.abc import Iterable
+from importlib.machinery import PathFinder
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from rewardgen.core.errors import TaskError, did_you_mean, nearest
 from rewardgen.core.files import write_atomic
@@ -21,10 +27,22 @@ from rewardgen.core.resources import shipped_task_files
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.variables import Var
 from rewardgen.tasks.protocol import Task
-from rewardgen.tasks.registered import NAME, registered_tasks
 
+GROUP = "rewardgen.tasks"
+NAME = re.compile(r"(?!latest$|.*-v\d+$)\w[\w-]*")
+"""Pattern of the name of a task; it excludes names of runs and environments."""
 EXPERT_SUFFIX = ".expert.npz"
-_INTERNAL = {"declared", "default_words", "environment_id", "measured", "model_file", "model_files", "path", "read"}
+_INTERNAL = {
+    "call_problems",
+    "declared",
+    "default_words",
+    "environment_id",
+    "measured",
+    "model_file",
+    "model_files",
+    "path",
+    "read",
+}
 """Members of base classes that no task file has a reason to write."""
 
 _GYM = re.compile(
@@ -135,8 +153,8 @@ def _gym_task_file(env: str) -> Path:
             write_atomic(path, text)
         return path.resolve()
     except (OSError, RuntimeError) as error:
-        what = f"cannot write the task file of {env}: {error}"
-        raise TaskError(what, f"write one: `class MyTask(GymTask): env = {env!r}`, and name the file") from error
+        message = f"cannot write the task file of {env}: {error}"
+        raise TaskError(message, f"write one: `class MyTask(GymTask): env = {env!r}`, and name the file") from error
 
 
 def lasting_reference(reference: str) -> str:
@@ -213,19 +231,19 @@ def _around_envs(module: ModuleType) -> list[Any]:
 
 def _require_known_members(task: type[Task], source: str) -> None:
     """Refuse a public member that nothing reads and that is spelled nearly like a known one."""
-    own = [kind for kind in task.__mro__ if kind.__module__ == task.__module__]
-    bases = [kind for kind in task.__mro__ if kind not in own]
-    known = {name for base in bases for name in (*vars(base), *vars(base).get("__annotations__", ())) if name[0] != "_"}
+    kinds = [kind for kind in task.__mro__ if kind.__module__ == task.__module__]
+    bases = [kind for kind in task.__mro__ if kind not in kinds]
+    names = {name for base in bases for name in (*vars(base), *vars(base).get("__annotations__", ())) if name[0] != "_"}
     misspelled = {}
-    for name, value in ((name, value) for kind in own for name, value in vars(kind).items()):
-        if name.startswith("_") or name in known or isinstance(value, Var) or re.search(rf"\.{name}\b", source):
+    for name, value in ((name, value) for kind in kinds for name, value in vars(kind).items()):
+        if name.startswith("_") or name in names or isinstance(value, Var) or re.search(rf"\.{name}\b", source):
             continue
-        if close := difflib.get_close_matches(name, known - _INTERNAL, n=1, cutoff=0.85):
+        if close := difflib.get_close_matches(name, names - _INTERNAL, n=1, cutoff=0.85):
             misspelled[name] = close[0]
     if misspelled:
-        what = f"the task has {_listed(misspelled)}, which nothing reads"
+        message = f"the task has {_listed(misspelled)}, which nothing reads"
         hint = f"did you mean {_listed(misspelled.values())}? begin names of your own with `_`"
-        raise TaskError(what, hint)
+        raise TaskError(message, hint)
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -245,3 +263,64 @@ def _module(path: Path, content: str) -> Any:
     # Bypass the loader: its cached bytecode misses an edit of the same length within a second.
     exec(compile(path.read_bytes(), str(path), "exec", dont_inherit=True), vars(module))
     return module
+
+
+# Tasks of installed packages.
+
+
+class Registered(NamedTuple):
+    """A task of an installed package."""
+
+    name: str
+    package: str
+    path: Path | None
+    problem: str = ""
+    """Reason why the task cannot be run; empty if it can."""
+
+    def file(self) -> Path:
+        """Return the task file.
+
+        Raises:
+            TaskError: The entry is broken.
+        """
+        if self.path is None or self.problem:
+            message = f"the task `{self.name}` of the installed package {self.package} is broken: {self.problem}"
+            raise TaskError(message, f"install another version of {self.package}, or report it to its authors")
+        return self.path
+
+
+def registered_tasks(reserved: Iterable[str] = ()) -> list[Registered]:
+    """Return the tasks of all installed packages, by package and name, broken ones included."""
+    entries = {(_package(entry), entry.name, entry.value) for entry in entry_points(group=GROUP)}
+    owners = dict.fromkeys(reserved, "rewardgen")
+    tasks = []
+    for package, name, value in sorted(entry for entry in entries if entry[0]):
+        path = _module_file(value.partition(":")[0].strip())
+        problem = "" if path else f"there is no Python file of the module `{value.partition(':')[0]}`"
+        if not NAME.fullmatch(name):
+            problem = "its name is not one word, or it is the name of a run or an environment"
+        elif owners.setdefault(name, package) != package:
+            problem = f"{owners[name]} has a task of that name"
+        tasks.append(Registered(name, package, path, problem))
+    return tasks
+
+
+def _package(entry: EntryPoint) -> str:
+    """Return the name of an entry's package; empty for the remains of a removed one."""
+    try:
+        return entry.dist.name if entry.dist else ""
+    except (KeyError, TypeError):
+        return ""
+
+
+def _module_file(module: str) -> Path | None:
+    """Return the file of a module without importing the packages that it lies in."""
+    top, *rest = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+        for part in rest:
+            places = spec.submodule_search_locations if spec else None
+            spec = PathFinder.find_spec(f"{spec.name}.{part}", places) if spec and places else None
+    except (ImportError, ValueError):
+        return None
+    return Path(spec.origin).resolve() if spec and spec.origin and spec.origin.endswith(".py") else None

@@ -43,11 +43,6 @@ class MeasuredTask(Frozen):
 def measure(job: Job, payload: dict[str, Any], limits: Limits = MEASURING) -> dict[str, Any]:
     """Run a job in a worker whose folder is deleted afterwards.
 
-    Args:
-        job: The job.
-        payload: Its argument; JSON.
-        limits: Limits of the worker.
-
     Raises:
         RewardgenError: As for `run_worker`.
     """

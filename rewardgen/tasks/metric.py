@@ -32,7 +32,7 @@ from rewardgen.reward.contract import RESIDUAL
 from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sim.episodes import Episode
-from rewardgen.tasks.baselines import own_program
+from rewardgen.tasks.members import own_program
 from rewardgen.tasks.protocol import FITNESS, METRIC, MOST_PARTS, SUCCESS, EpisodeMeasures, Task
 
 _TOGETHER = 251

@@ -20,7 +20,7 @@ from torch import Tensor
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import RewardError
-from rewardgen.sim.contract import Named, mapping_problems, require
+from rewardgen.sim.contract import Named, Problem, mapping_problems, require
 from rewardgen.sim.draws import Draws
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import task_faults
@@ -31,9 +31,9 @@ from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.sim_view import SimView, floats_alone
 from rewardgen.sim.state_view import Start
 from rewardgen.sim.variables import Outside
+from rewardgen.tasks.members import MEASURED_HINT
 from rewardgen.tasks.metric import Metric, metric_fault, metric_of, metric_words
 from rewardgen.tasks.protocol import FITNESS, METRIC, SUCCESS, EpisodeMeasures, Task
-from rewardgen.tasks.wording import MEASURED_HINT
 
 
 class MujocoTask(Task):
@@ -96,8 +96,8 @@ class MujocoTask(Task):
             at = sim.placed(name)
             values = sim.constant(place).reshape(-1)
             if len(values) != at.stop - at.start:
-                what = f"`start` gives `{name}` {len(values)} numbers, it has {at.stop - at.start}"
-                raise TaskError(what, "one number for a joint, (x, y, z) for a body that moves freely")
+                message = f"`start` gives `{name}` {len(values)} numbers, it has {at.stop - at.start}"
+                raise TaskError(message, "one number for a joint, (x, y, z) for a body that moves freely")
             qpos[at] = values
         return qpos + draw.uniform(-noise, noise, sim.model.nq), qvel + draw.uniform(-noise, noise, sim.model.nv)
 
@@ -181,12 +181,18 @@ class MujocoTask(Task):
         metric = metric_of(self)
         methods = [name for name in (FITNESS, SUCCESS) if self._defines(name)]
         if metric and methods:
-            what = f"{self.path.name} has both `{METRIC}` and `{methods[0]}`"
-            raise TaskError(what, f"keep one of them: `{METRIC}` returns `{methods[0]}` too")
+            message = f"{self.path.name} has both `{METRIC}` and `{methods[0]}`"
+            raise TaskError(message, f"keep one of them: `{METRIC}` returns `{methods[0]}` too")
         return metric
 
     def _defines(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(MujocoTask, method)
+
+    def call_problems(self) -> tuple[list[Problem], list[Problem]]:
+        """See `Task.call_problems`."""
+        from rewardgen.tasks.mujoco_check import call_problems  # it imports this module
+
+        return call_problems(self)
 
     def make_envs(
         self,

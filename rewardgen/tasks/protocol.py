@@ -17,6 +17,7 @@ from rewardgen.store.records import TrainerSettings
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from rewardgen.sim.contract import Problem
     from rewardgen.sim.episodes import Episode
     from rewardgen.sim.vec_env import VecEnv
 
@@ -125,6 +126,10 @@ class Task(Protocol):
     def measured(self, episode: Episode) -> EpisodeMeasures | None:
         """Return fitness, success and named parts at once if the task has a `metric`, else None."""
         return None
+
+    def call_problems(self) -> tuple[list[Problem], list[Problem]]:
+        """Call each method once; return breaches of the contract, and likely mistakes."""
+        return [], []
 
     def default_words(self, method: str) -> str:
         """Return the task card's text for a method that the task leaves to its base class.

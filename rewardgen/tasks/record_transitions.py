@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -12,10 +13,10 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.episodes import trivial_policies
+from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
-from rewardgen.sim.variables import Invariance, Wrap, variables_of
+from rewardgen.sim.variables import Flip, Invariance, Shift, Var, Wrap, variables_of
 from rewardgen.sim.vec_env import DIVERGED, ENDED, HIDDEN, ActFunction, Step, VecEnv
-from rewardgen.tasks.implied import implied_flags, implied_invariances
 from rewardgen.tasks.protocol import Task
 
 _SEED = 30_000_001
@@ -27,6 +28,9 @@ _SCRIPTED_STEPS = 300
 _EXPERT_ENVS = 4
 _EXPERT_NOISE = 0.2
 """Standard deviation of what is added to the actions of every other expert, in units of half the action range."""
+_WRAPPED = re.compile(r"[\[(]\s*-\s*(pi|π)\s*,\s*(pi|π)\s*[\])]")
+_FLAG = re.compile(r"^(?:1 (?:while|if|when)|whether)\b|\b(?:0 or 1|1 or 0|flag)\b", re.IGNORECASE)
+_QUATERNIONS = ({"w", "x", "y", "z"}, {"qw", "qx", "qy", "qz"})
 
 
 def record_transitions(task: Task, expert: ActFunction | None = None) -> TransitionSet:
@@ -65,7 +69,7 @@ def record_transitions(task: Task, expert: ActFunction | None = None) -> Transit
         bounds=_bounds(task, many, transitions.inputs),
         pairs=task.pairs,
         invariances=_invariances(task, transitions),
-        flags=tuple(implied_flags(task.declared(), transitions.inputs)),
+        flags=tuple(_flags(task.declared(), transitions.inputs)),
     )
     return replace(transitions, facts=facts)
 
@@ -75,7 +79,7 @@ def _invariances(task: Task, transitions: TransitionSet) -> tuple[Invariance, ..
     reached = {name: value[transitions.reachable & transitions.beginners] for name, value in transitions.inputs.items()}
     named = {name for invariance in task.invariances for name in variables_of(invariance)}
     others = {name: variable for name, variable in task.declared().items() if name not in named}
-    return (*task.invariances, *implied_invariances(others, reached))
+    return (*task.invariances, *_implied_invariances(others, reached))
 
 
 def _unsteady(envs: VecEnv, expert: ActFunction) -> ActFunction:
@@ -143,3 +147,37 @@ def _joined(pieces: Sequence[TransitionSet]) -> TransitionSet:
         terminated=torch.cat([piece.terminated for piece in pieces]),
         facts=TransitionFacts(observations=seen),
     )
+
+
+# Implications of the wording of a task's variables.
+
+
+def _implied_invariances(declared: Mapping[str, Var], inputs: Mapping[str, Tensor]) -> Iterator[Invariance]:
+    """Yield changes of orientations and angles that mean nothing: a quaternion's sign, an angle's seam, full turns.
+
+    Args:
+        declared: The task's variables by name.
+        inputs: Their values in states that policies reach, (M, ...).
+    """
+    for name, variable in declared.items():
+        if len(variable.parts) == 4 and {part.lower().rsplit("_", 1)[-1] for part in variable.parts} in _QUATERNIONS:
+            yield Flip(name)
+        elif variable.unit == "rad" and not variable.parts:
+            if _WRAPPED.search(variable.meaning):
+                yield Wrap(name)
+            elif float(inputs[name].abs().max()) > math.pi + 0.1:
+                yield Shift(name, 2.0 * math.pi)
+
+
+def is_called_flag(variable: Var) -> bool:
+    """Return whether a variable is 0 or 1 by its declaration."""
+    touches = isinstance(variable, Quantity) and variable.code.startswith("Touching(")
+    return touches or (variable.unit == "1" and bool(_FLAG.search(variable.meaning)))
+
+
+def _flags(declared: Mapping[str, Var], inputs: Mapping[str, Tensor]) -> Iterator[str]:
+    """Yield variables that were only ever 0 or 1, and that are declared so or took both values, (M, ...)."""
+    for name, variable in declared.items():
+        up, down = inputs[name] == 1.0, inputs[name] == 0.0
+        if bool((up | down).all()) and (is_called_flag(variable) or bool(up.any() and down.any())):
+            yield name

@@ -110,8 +110,8 @@ def one_env(task: Task, seed: int) -> VecEnv:
     """
     envs = task.make_envs([seed], 1)
     if envs.num_envs > 1:
-        what = f"several agents act in {task.path.name}, and an environment of Gymnasium has one"
-        raise TaskError(what, "train it here; elsewhere, use the original environment")
+        message = f"several agents act in {task.path.name}, and an environment of Gymnasium has one"
+        raise TaskError(message, "train it here; elsewhere, use the original environment")
     return envs
 
 

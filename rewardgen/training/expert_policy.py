@@ -11,10 +11,10 @@ from typing import Any
 from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError, TaskError, did_you_mean
-from rewardgen.sim.contract import Problem
+from rewardgen.sim.contract import Problem, noted
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.tasks.card import measure_task
-from rewardgen.tasks.check import Checked, check_task, noted
+from rewardgen.tasks.check import Checked, check_task
 from rewardgen.tasks.loading import expert_file, load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.tasks.record_transitions import record_transitions

@@ -14,10 +14,8 @@ from rewardgen.reward.export import reward_in
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import TRAINING
 from tests.api.test_environment import MINE
-from tests.cli.conftest import write_run
 from tests.e2e.command import POINT
 from tests.tasks.files import point
-from tests.ui.story import RUN_ID, events
 
 STEPS = 4096
 
@@ -188,13 +186,6 @@ def test_a_call_in_an_annotation_is_refused_and_never_runs(tmp_path):
 def test_what_there_is_not_is_told(tmp_path, options, told):
     with pytest.raises(RewardgenError, match=told):
         rewardgen.train(**{"target": POINT, "runs_dir": tmp_path, **options})
-
-
-def test_a_mistyped_task_is_not_taken_for_a_run_on_one_of_nearly_that_name(tmp_path):
-    write_run(tmp_path, events())
-    with pytest.raises(UsageError, match="there is no task `hoppe`") as caught:
-        rewardgen.train("hoppe", runs_dir=tmp_path)
-    assert "`hopper`" in caught.value.hint and RUN_ID in caught.value.hint
 
 
 def test_a_task_without_a_human_reward_asks_for_one(tmp_path):

@@ -151,7 +151,6 @@ def test_a_run_without_a_chosen_reward_is_compared_but_its_reward_is_asked_for(r
         (("latest", "nothing"), "unknown run `nothing`", RUN_ID),
         (("latest", "g01-k5"), "`g01-k5` is a candidate, not a run", "`latest:g01-k5`"),
         (("latest:g00-k9", "latest"), "has no candidate `g00-k9`", "did you mean"),
-        (("latest:g00-k4", "latest"), "has no code: the reply holds no code", "take another"),
     ],
 )
 def test_what_cannot_be_compared_is_told_with_a_hint(rewardgen, finished_run, arguments, message, hint):

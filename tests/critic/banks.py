@@ -14,8 +14,8 @@ from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.transitions import TransitionSet, load_transitions
 from rewardgen.store.records import Finding
-from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.members import own_program
 from rewardgen.training.cache import get_or_record_transitions
 
 TRAPS = Path(__file__).parents[2] / "envs" / "traps"

@@ -17,10 +17,10 @@ from rewardgen.critic.sandboxed import ReviewRequest, SandboxedReviewer
 from rewardgen.reward.extraction import extract_source
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import Candidate, Finding, RewardSpec
-from rewardgen.tasks.baselines import BASELINES, own_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import MEASURING
+from rewardgen.tasks.members import BASELINES, own_program
 from rewardgen.training.cache import get_or_record_transitions
 from tests.builders import record
 from tests.critic.banks import TRAPS, probe_source, recorded

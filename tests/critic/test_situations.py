@@ -6,8 +6,8 @@ import pytest
 
 from rewardgen.sim.transitions import TransitionFacts
 from rewardgen.sim.variables import Flip, Pair, Shift
-from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.members import own_program
 from tests.builders import unrelated
 from tests.critic.banks import TRAPS, found, of_trap, probed, recorded
 from tests.reward.corpus import inputs

@@ -12,8 +12,8 @@ from rewardgen.extras.rsl_rl.settings import RslRlJob, RslRlSettings
 from rewardgen.extras.rsl_rl.train_job import RslRlTraining, train_rsl_rl_job
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import lasting_reference, load_task
+from rewardgen.tasks.members import baseline_sources
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup

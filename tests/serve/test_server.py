@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rewardgen.cli.serve import _way_in
+from rewardgen.cli.pages import _way_in
 from rewardgen.film.film_index import Index, Shot
 from rewardgen.serve.server import Server
 from rewardgen.serve.site import RunSite

@@ -6,10 +6,10 @@ import pytest
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import compile_reward
 from rewardgen.store.records import TaskCard
-from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.card import measure_job
 from rewardgen.tasks.loading import load_task, shipped_tasks
 from rewardgen.tasks.measure import MeasuredTask
+from rewardgen.tasks.members import baseline_sources
 from tests.tasks.files import POINT, point
 
 FAST = ("cartpole", "hopper", "walker2d", "half_cheetah", "humanoid")

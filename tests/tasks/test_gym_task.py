@@ -16,8 +16,8 @@ from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.check import check_task, independence_problems
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import lasting_reference, load_task, resolve_task
+from rewardgen.tasks.members import description, first_paragraph
 from rewardgen.tasks.record_transitions import record_transitions
-from rewardgen.tasks.wording import description, first_paragraph
 
 OWN = """
 import gymnasium, numpy as np

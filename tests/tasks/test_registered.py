@@ -5,11 +5,10 @@ import sys
 
 import pytest
 
-from rewardgen.api.targets import is_task
+from rewardgen.api.measuring import is_task
 from rewardgen.core.errors import TaskError
 from rewardgen.tasks.listing import GROUPS, listed_tasks
-from rewardgen.tasks.loading import load_task, resolve_task, shipped_tasks
-from rewardgen.tasks.registered import registered_tasks
+from rewardgen.tasks.loading import load_task, registered_tasks, resolve_task, shipped_tasks
 from tests.tasks.files import point
 
 

@@ -9,9 +9,9 @@ from stable_baselines3.common.env_checker import check_env as check_env_of_sb3
 
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.episodes import record_episodes
-from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.members import baseline_sources
 from rewardgen.tasks.task_env import TaskEnv
 
 

@@ -10,8 +10,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.gym_env import start_seed
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.baselines import baseline_sources
 from rewardgen.tasks.loading import lasting_reference, load_task
+from rewardgen.tasks.members import baseline_sources
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup

@@ -21,9 +21,9 @@ from rewardgen.store.records import (
     SliceSpec,
     Verdict,
 )
-from rewardgen.tasks.baselines import own_program
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.members import own_program
 from rewardgen.training.evaluation import evaluate, evaluate_job
 from rewardgen.training.expert_policy import transitions_job
 from rewardgen.training.policies import load_policy, side_by_side

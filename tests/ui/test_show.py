@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from rewardgen.cli.drafting import confirmed
+from rewardgen.cli.robots import confirmed
 from rewardgen.store.records import PredictionOutcome
 from rewardgen.ui.show import baseline_page, candidate_page, draft_page, run_page
 from rewardgen.view.facts import lineage

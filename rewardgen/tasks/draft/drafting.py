@@ -57,19 +57,13 @@ class NothingDrafted(ModelError):
 
 
 class DraftRequest(NamedTuple):
-    """A request for a task.
-
-    Attributes:
-        words: The person's words.
-        robot: The robot, as the person named it.
-        catalogue: Its catalogue.
-        folder: Folder that keeps all drafts and sketches.
-    """
+    """A request for a task, in a person's words."""
 
     words: str
     robot: str
     catalogue: Catalogue
     folder: Path
+    """Folder that keeps all drafts and sketches."""
 
 
 class DraftedTask(Frozen):
@@ -91,12 +85,15 @@ class DraftedTask(Frozen):
     """Number of drafts so far."""
 
 
-Ask = Callable[[DraftedTask], str]
-"""Shows a draft to a person and returns their request for changes; empty if there is none."""
+Confirm = Callable[[DraftedTask], bool | str]
+"""Decides about a draft: True accepts it, False declines it, a text asks for changes."""
 
 
-def draft_task(llm: LLM, request: DraftRequest, note: Note, ask: Ask) -> tuple[DraftedTask, Draft]:
-    """Draft a task and test its metric.
+def draft_task(llm: LLM, request: DraftRequest, note: Note, confirm: Confirm) -> tuple[DraftedTask, Draft, bool]:
+    """Draft a task, test its metric, and have the draft confirmed.
+
+    Returns:
+        The draft with its evidence, its form, and True if it was accepted.
 
     Raises:
         TaskError: The robot has no actuator that a policy could use.
@@ -105,7 +102,7 @@ def draft_task(llm: LLM, request: DraftRequest, note: Note, ask: Ask) -> tuple[D
         RunFolderError: The folder cannot be written.
     """
     require_actuators(request.robot, request.catalogue)
-    return run_coroutine(_Drafting(llm, request, note, ask).work())
+    return run_coroutine(_Drafting(llm, request, note, confirm).work())
 
 
 class _Attempt(NamedTuple):
@@ -120,14 +117,14 @@ class _Attempt(NamedTuple):
 class _Drafting:
     """The conversation with the author of a task."""
 
-    def __init__(self, llm: LLM, request: DraftRequest, note: Note, ask: Ask) -> None:
-        self._llm, self._request, self._note, self._ask = llm, request, note, ask
+    def __init__(self, llm: LLM, request: DraftRequest, note: Note, confirm: Confirm) -> None:
+        self._llm, self._request, self._note, self._confirm = llm, request, note, confirm
         self._thread = [Message(role="system", content=render("task/draft_system")), self._request_message("")]
         self._calls = self._drafts = 0
         self._variables: dict[str, str] = {}
         self._authors: list[Sketches] = []
 
-    async def work(self) -> tuple[DraftedTask, Draft]:
+    async def work(self) -> tuple[DraftedTask, Draft, bool]:
         """Draft, repair, test and redraft, until the metric passes or no redraft is left."""
         repairs = redrafts = 0
         best: tuple[DraftedTask, _Attempt] | None = None
@@ -150,13 +147,13 @@ class _Drafting:
                 self._answer(reply, render("task/draft_repair", findings=attempt, lines=lines))
                 continue
             elif not (best and best[0].trial.verdict.passed):
-                what = f"what the model drafted is no task, after {self._calls} answers: {attempt[0].message}"
-                raise NothingDrafted(what, "ask another model")
+                message = f"what the model drafted is no task, after {self._calls} answers: {attempt[0].message}"
+                raise NothingDrafted(message, "ask another model")
             assert best is not None
-            changes = self._ask(best[0])
-            if not changes:
-                return best[0], best[1].draft
-            self._answer(best[1].reply, render("task/draft_answer", said=changes))
+            decision = self._confirm(best[0])
+            if isinstance(decision, bool):
+                return best[0], best[1].draft, decision
+            self._answer(best[1].reply, render("task/draft_answer", said=decision))
             repairs, redrafts, best = 0, 0, None
 
     async def _attempt(self, reply: str) -> _Attempt | Sequence[Finding]:
@@ -166,7 +163,7 @@ class _Drafting:
             return draft
         path = self._written(draft)
         look = await asyncio.to_thread(look_at, str(path))
-        return [_finding(what, hint) for what, hint in look.problems] or _Attempt(draft, path, look, reply)
+        return [_finding(message, hint) for message, hint in look.problems] or _Attempt(draft, path, look, reply)
 
     async def _reply(self) -> str:
         self._calls += 1
@@ -248,14 +245,7 @@ class _Drafting:
 
 
 def task_file(draft: Draft, request: DraftRequest, path: Path, read: str = "") -> str:
-    """Return the text of the task file of a draft.
-
-    Args:
-        draft: The draft.
-        request: The request that it answers.
-        path: Path of the file.
-        read: Sentence on who has read the file.
-    """
+    """Return the text of the task file at `path`; the sentence `read` says who has read it."""
     title = f"Drafted by a language model for: {json.dumps(request.words, ensure_ascii=False)}. {read}"
     return draft.file(title, model_named(request.robot, path), control_of(request.catalogue)[0])
 
@@ -268,11 +258,11 @@ def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
         named = f"{entry.name} {entry.code}".lower().replace("_", " ")
         return len(asked & {word.removesuffix("s") for word in _WORD.findall(named)})
 
-    left, chosen = _CATALOGUE_TOKENS, []
+    tokens, chosen = _CATALOGUE_TOKENS, []
     for index in sorted(range(len(entries)), key=lambda index: -shared(entries[index])):
         entry = entries[index]
-        left -= tokens_in(f"{entry.code}{entry.unit}{entry.meaning}") + 12 * max(1, len(entry.parts)) + 12
-        if left < 0:
+        tokens -= tokens_in(f"{entry.code}{entry.unit}{entry.meaning}") + 12 * max(1, len(entry.parts)) + 12
+        if tokens < 0:
             break
         chosen.append(index)
     return [entries[index] for index in sorted(chosen)]
@@ -283,8 +273,8 @@ def _standing(drafted: DraftedTask) -> tuple[bool, int, int]:
     return verdict.passed, verdict.agreeing, drafted.drafts
 
 
-def _finding(what: str, hint: str) -> Finding:
-    return Finding(gate="language", detector="draft", severity="reject", message=what, hint=hint)
+def _finding(message: str, hint: str) -> Finding:
+    return Finding(gate="language", detector="draft", severity="reject", message=message, hint=hint)
 
 
 def _evidence(test: MetricTest, look: TaskLook) -> str:

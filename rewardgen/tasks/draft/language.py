@@ -52,7 +52,7 @@ RESERVED = frozenset(
 path training reads make_envs fitness success measured model_files declared model simulator frame_skip read
 staticmethod needs_contact_forces current_fields edit_model reset variables observe terminated default_words
 make_simulator model_file metric human_reward sparse_reward scripted action lived time torch math F np tolerance
-rewardgen annotations solved_fitness slow on_device prepare environment_id sources packages
+rewardgen annotations solved_fitness slow on_device prepare environment_id sources packages call_problems
 """)
 )
 """Names that no variable may have."""
@@ -65,36 +65,25 @@ _MOST_PROSE = 2_000
 
 
 class Draft(NamedTuple):
-    """A task as a language model wrote it.
-
-    Attributes:
-        name: Name of the class.
-        source: The class.
-        variables: Name of each variable to the expression that declares it.
-        metric: Source of the metric, as a reward.
-        settles: Line of the class after which the model is inserted.
-        uses: Names to import from `rewardgen`.
-        questions: The author's questions.
-        misses: Blind spots of the metric, by its author.
-    """
+    """A task class as a language model wrote it."""
 
     name: str
     source: str
     variables: dict[str, str]
+    """Name of each variable to the expression that declares it."""
     metric: str
+    """Source of the metric, as a reward."""
     settles: int
+    """Line of the class after which the model is inserted."""
     uses: tuple[str, ...]
+    """Names to import from `rewardgen`."""
     questions: str = ""
+    """The author's questions."""
     misses: str = ""
+    """Blind spots of the metric, by its author."""
 
     def file(self, title: str, model: str, frame_skip: int) -> str:
-        """Return the text of the task file.
-
-        Args:
-            title: Text of its docstring.
-            model: The model as the file names it.
-            frame_skip: Physics steps per control step.
-        """
+        """Return the text of the task file, with `title` as its docstring."""
         lines = self.source.split("\n")
         ours = ["", f"    model = {quoted(model)}", f"    frame_skip = {frame_skip}"]
         body = "\n".join([*lines[: self.settles], *ours, *lines[self.settles :]])
@@ -340,10 +329,10 @@ def _kind(node: ast.stmt) -> str:
     return f"`{type(node).__name__.lower()}`"
 
 
-def _refusal(what: str, hint: str, node: ast.AST | None = None) -> Finding:
+def _refusal(message: str, hint: str, node: ast.AST | None = None) -> Finding:
     line = getattr(node, "lineno", None)
     return Finding(
-        gate="language", detector="draft", severity="reject", message=f"the task {what}", hint=hint, line=line
+        gate="language", detector="draft", severity="reject", message=f"the task {message}", hint=hint, line=line
     )
 
 

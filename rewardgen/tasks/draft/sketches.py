@@ -67,10 +67,7 @@ class Sketches(Frozen):
 def read_sketches(reply: str, shapes: Mapping[str, tuple[int, ...]], episode_s: float) -> Sketches | tuple[str, ...]:
     """Return the sketches in a reply, or their faults.
 
-    Args:
-        reply: A language model's reply.
-        shapes: Name of each variable to its shape, () or (k,).
-        episode_s: Duration of a full episode [s].
+    `shapes` are those of the variables, () or (k,); `episode_s` is the duration of a full episode [s].
     """
     answer = json_object(reply)
     if answer is None or not isinstance(answer.get("sketches"), list):
@@ -313,13 +310,9 @@ _POLICIES = {
 def judge_metric(
     look: TaskLook, authors: Sequence[Sequence[SketchResult]], asked: int = 1, contradictions: Sequence[str] = ()
 ) -> MetricVerdict:
-    """Compare a metric with sketches and with episodes of policies that know nothing.
+    """Compare a metric with each author's sketches and with episodes of policies that know nothing.
 
-    Args:
-        look: The first look at the task.
-        authors: Results of each author's sketches.
-        asked: Number of authors who were asked for sketches.
-        contradictions: Contradictions between the metric and the invariances of its task.
+    `asked` authors were asked for sketches; `contradictions` are those between the metric and the task's invariances.
     """
     verdicts = tuple(map(_author_verdict, authors))
     faults, notes = [*contradictions], []

@@ -22,9 +22,9 @@ from rewardgen.tasks.card import PROBE_ENVS, measure_card
 from rewardgen.tasks.check import check_task
 from rewardgen.tasks.draft.sketches import ProbeResult, Sketch, Sketches, SketchResult, TaskLook
 from rewardgen.tasks.fitness import measure_episodes
-from rewardgen.tasks.implied import is_called_flag
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.record_transitions import is_called_flag
 
 SEED = 50_000_017
 _POINTS = 32
@@ -157,14 +157,9 @@ def _named(sketch: Sketch) -> list[str]:
 
 
 def drawn(task: Task, sketches: Sequence[Sketch], start: Mapping[str, Tensor], step_s: float, actions: int) -> Episode:
-    """Turn sketches into full episodes.
+    """Turn N sketches into full episodes with zero actions of size `actions`.
 
-    Args:
-        task: The task.
-        sketches: N sketches.
-        start: Value of each variable at the start, () or (k,).
-        step_s: Control step [s].
-        actions: Size of an action, which is zero throughout.
+    `start` is the value of each variable at the start, () or (k,); `step_s` the control step [s].
     """
     steps, declared = task.episode_steps, task.declared()
     times = (torch.arange(steps, dtype=torch.float64) + 1.0) * step_s
@@ -224,9 +219,7 @@ def _relations(declared: Mapping[str, Var], step_s: float) -> Iterator[tuple[str
     for code, name in codes.items():
         owner, _, attribute = code.rpartition(".")
         if attribute == "velocity":
-            places = [
-                codes[f"{owner}.{each}"] for each in ("position", "angle", "length") if f"{owner}.{each}" in codes
-            ]
+            places = [codes[place] for kind in ("position", "angle", "length") if (place := f"{owner}.{kind}") in codes]
             for place in places:
                 yield name, place, lambda values, p=place: _rate(values[p], step_s)
             if not places and (height := codes.get(f"{owner}.height")):

@@ -1,4 +1,4 @@
-"""`rewardgen serve`."""
+"""`rewardgen report` and `rewardgen serve`: runs in the browser."""
 
 from __future__ import annotations
 
@@ -12,23 +12,41 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from rewardgen.cli.output import Json, RunsDir, print_json
-from rewardgen.core.errors import UsageError
+from rewardgen.cli.output import Json, Reference, RunsDir, flag, print_json
+from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.report.page import write_report
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.serve.server import Server
 from rewardgen.serve.site import RunSite
+from rewardgen.store.history import History
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, find_run
 from rewardgen.ui.console import messages, results
 
-Open = Annotated[bool, Parameter(name="--open", negative="", help="Open it in the browser.", show_default=False)]
+Open = Annotated[bool, flag("Open it in the browser.", "--open")]
 Port = Annotated[int, Parameter(help="Port; 0 for any free one.", validator=Number(gte=0, lte=65535))]
+Where = Annotated[str | None, Parameter(help="A run or a folder of runs; default: all runs.")]
+
+
+def report(
+    ref: Reference = "latest", /, *, open: Open = False, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False
+) -> int:
+    """Write a run's report as one HTML file and print its path."""
+    folder = find_run(ref, runs_dir)
+    history = History.load(folder)
+    if history.config is None:
+        raise RunFolderError(f"run {folder.id} has not begun", f"start the run again and delete {folder.path}")
+    path = write_report(folder, history).resolve()
+    if json:
+        print_json({"run_id": folder.id, "path": str(path)})
+    else:
+        results().print_data(str(path))
+    if open and not webbrowser.open(path.as_uri()):
+        messages().print("no browser was found; open the file by hand", soft_wrap=True)
+    return 0
 
 
 def serve(
-    where: Annotated[
-        str | None,
-        Parameter(help="A run or a folder of runs; default: all runs."),
-    ] = None,
+    where: Where = None,
     /,
     *,
     port: Port = 0,
@@ -37,13 +55,11 @@ def serve(
     json: Json = False,
 ) -> int:
     """Show runs in the browser while they go on, until Ctrl-C."""
-    site = _site(where, runs_dir)
     try:
-        server = Server(site, port)
+        server = Server(_site(where, runs_dir), port)
     except OSError as error:
-        raise UsageError(
-            f"cannot serve on port {port}: {error.strerror}", "leave out `--port`, or name another one"
-        ) from error
+        message = f"cannot serve on port {port}: {error.strerror}"
+        raise UsageError(message, "leave out `--port`, or name another one") from error
     with server, _way_in(server.url) if open else nullcontext() as way_in:
         if json:
             print_json({"url": server.url})

@@ -1,0 +1,177 @@
+"""`rewardgen check`, `train` and `eval`: try rewards, and the policies trained on them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+from cyclopts.validators import Number
+from rich.text import Text
+
+from rewardgen.api.measuring import MOST_EPISODES, Evaluated, evaluate
+from rewardgen.api.training import LEAST_STEPS, TrainedReward
+from rewardgen.api.training import train as train_reward
+from rewardgen.cli.output import (
+    Agree,
+    Json,
+    RunsDir,
+    TaskName,
+    Trainer,
+    Workers,
+    flag,
+    next_steps,
+    print_json,
+    with_runs_dir,
+)
+from rewardgen.core.config import Device
+from rewardgen.core.errors import UsageError
+from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
+from rewardgen.search.inspect_rewards import check_rewards, read_reward
+from rewardgen.store.records import BASELINES, Verdict
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
+from rewardgen.ui.console import results
+from rewardgen.ui.show import findings_text
+from rewardgen.ui.tables import plain_table
+
+Seeds = Annotated[int, Parameter(help="Number of seeds.", validator=Number(gte=1))]
+FirstSeed = Annotated[int | None, Parameter(help="First seed; default: one that the run has not used.")]
+Target = Annotated[str, Parameter(help="A task, a run, or `RUN:CANDIDATE`; a run's settings are used.")]
+Policies = Annotated[str, Parameter(help="A run, for its chosen reward, or `RUN:CANDIDATE`.")]
+Files = Annotated[Path, Parameter(help="Python files, each with a `compute_reward`.")]
+RewardName = Annotated[
+    str | None, Parameter(help="A Python file, `human` or `sparse`; default: `human` for a task, else the run's.")
+]
+Steps = Annotated[
+    int | None,
+    Parameter(help="Control steps per seed; default: as the task or run.", validator=Number(gte=LEAST_STEPS)),
+]
+AnyDevice = Annotated[
+    Device | Literal["auto"], Parameter(help="`cpu`, `cuda`, or `auto` for a GPU if there is one; tasks only.")
+]
+Folder = Annotated[
+    Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
+]
+Episodes = Annotated[int, Parameter(help="Fresh episodes of each policy.", validator=Number(gte=1, lte=MOST_EPISODES))]
+EpisodeSeed = Annotated[int, Parameter(help="Seed of the episodes; 0: as in the run.", validator=Number(gte=0))]
+WithFilm = Annotated[bool, flag("Also film the policy with the median fitness.")]
+
+
+def check(task: TaskName, /, *files: Files, json: Json = False) -> int:
+    """Check reward files without training."""
+    if not files:
+        raise UsageError("no reward file is named", f"`rewardgen check {task} my_reward.py`")
+    verdicts, not_available = check_rewards(task, {str(file): read_reward(file) for file in files})
+    passed = all(verdict.accepted for verdict in verdicts.values())
+    if json:
+        data = {
+            file: verdict.model_dump(mode="json") | {"accepted": verdict.accepted} for file, verdict in verdicts.items()
+        }
+        print_json({"passed": passed, "files": data, "not_available": not_available})
+        return 0 if passed else 1
+    for file, verdict in verdicts.items():
+        results().print(_verdict_text(file, verdict))
+    if not_available:
+        results().print(Text(f"not available for {task}: {', '.join(not_available)}", "dim"))
+    next_steps((f"tasks show {task}", "the variables that a reward may read"))
+    return 0 if passed else 1
+
+
+def _verdict_text(file: str, verdict: Verdict) -> Text:
+    state = ("accepted", "green") if verdict.accepted else ("rejected", "red")
+    text = Text.assemble((file, "bold"), ": ", state)
+    return text.append("\n").append_text(findings_text(verdict.findings)) if verdict.findings else text
+
+
+def train(
+    target: Target,
+    /,
+    *,
+    reward: RewardName = None,
+    steps: Steps = None,
+    seeds: Seeds = 3,
+    first_seed: FirstSeed = None,
+    trainer: Trainer = None,
+    device: AnyDevice = "cpu",
+    folder: Folder = None,
+    workers: Workers = None,
+    yes: Agree = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Train a reward with several seeds, and keep policies and curves.
+
+    More `--seeds` with the same other options train only the missing seeds.
+    """
+    options: dict[str, Any] = {"steps": steps, "seeds": seeds, "first_seed": first_seed, "trainer": trainer}
+    options |= {"device": device, "folder": folder, "workers": workers, "runs_dir": runs_dir, "agreed": yes}
+    training = train_reward(target, reward, **options)
+    code = 0 if training.fitness else 1
+    if json:
+        data = {"reward": training.id, "path": str(training.path), "seeds": training.rows(), "notes": training.notes}
+        print_json(data | _estimates(training))
+        return code
+    table = plain_table("seed", "fitness", "success", "steps", right=("seed", "fitness", "success", "steps"))
+    table.add_column("", overflow="fold")
+    for row in training.rows():
+        cells = (number(row["fitness"]), percent(row["success"]), tokens(row["steps"]), row["failure"])
+        table.add_row(str(row["seed"]), *cells)
+    results().print(table)
+    results().print(f"\n{_outcome(training, len(training.result.slices))}", soft_wrap=True)
+    for note in (*training.notes, f"policies and curves: {training.path}"):
+        results().print(note, soft_wrap=True)
+    if training.fitness and reward not in (None, *BASELINES):
+        search = f"run {shlex.quote(target)} --init {shlex.quote(reward)}"
+        next_steps((search, "starts a search with this reward"))
+    return code
+
+
+def eval_(
+    target: Policies = "latest",
+    /,
+    *,
+    episodes: Episodes = 100,
+    seed: EpisodeSeed = 1,
+    film: WithFilm = False,
+    workers: Workers = None,
+    yes: Agree = False,
+    runs_dir: RunsDir = DEFAULT_RUNS_DIR,
+    json: Json = False,
+) -> int:
+    """Measure trained policies on fresh episodes."""
+    options: dict[str, Any] = {"workers": workers, "runs_dir": runs_dir, "agreed": yes}
+    evaluation = evaluate(target, episodes=episodes, seed=seed, film=film, **options)
+    films, code = [str(film.video) for film in evaluation.films], 0 if evaluation.fitness else 1
+    if json:
+        data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": episodes}
+        data |= {"policies": evaluation.rows(), "films": films}
+        data |= {"task_changed": [str(path) for path in evaluation.task_changed]}
+        print_json(data | _estimates(evaluation))
+        return code
+    table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
+    for policy in evaluation.policies:
+        fitness = with_interval(policy.fitness) if policy.fitness else policy.problem
+        table.add_row(str(policy.seed), fitness, percent_interval(policy.success), number(policy.before))
+    results().print(table)
+    if evaluation.task_changed:
+        results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
+    outcome = _outcome(evaluation, len(evaluation.policies))
+    results().print(f"\n{outcome}, {episodes} episodes each", soft_wrap=True)
+    for path in films:
+        results().print(f"film: {path}", soft_wrap=True)
+    next_steps((with_runs_dir(f"train {shlex.quote(target)}", runs_dir), "trains the reward with further seeds"))
+    return code
+
+
+def _estimates(measured: TrainedReward | Evaluated) -> dict[str, Any]:
+    estimates = {"fitness": measured.fitness, "success": measured.success}
+    return {name: estimate and estimate.model_dump() for name, estimate in estimates.items()}
+
+
+def _outcome(measured: TrainedReward | Evaluated, seeds: int) -> str:
+    if not measured.fitness:
+        return f"{measured.id}: a seed failed, so there is no fitness"
+    fitness = with_interval(measured.fitness) if seeds > 1 else number(measured.fitness.value)
+    success = f", success {percent_interval(measured.success)}" if measured.success else ""
+    return f"{measured.id}: fitness (IQM) {fitness}{success} over {count(seeds, 'seed')}"

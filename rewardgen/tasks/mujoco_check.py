@@ -1,0 +1,92 @@
+"""Call each method of a `MujocoTask` once, at the start of an episode, and find breaches of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from rewardgen.sim.contract import (
+    Named,
+    Problem,
+    noted,
+    state_problems,
+    tensor_problems,
+    termination_problems,
+    variable_problems,
+)
+from rewardgen.sim.draws import Draws, stream_keys
+from rewardgen.sim.faults import task_faults
+from rewardgen.sim.quantities import TurnCounter
+from rewardgen.sim.sim_view import SimView
+from rewardgen.tasks.mujoco_task import MujocoTask
+from rewardgen.tasks.protocol import Task
+
+_NUM_ENVS = 5
+"""Envs of the calls; odd, to be told from every other axis."""
+
+
+def call_problems(task: MujocoTask) -> tuple[list[Problem], list[Problem]]:
+    """Return breaches of the contract and likely mistakes: see `Task.call_problems`."""
+    problems: list[Problem] = []
+    notes: list[Problem] = []
+    with noted(problems):
+        _call_methods(task, problems, notes)
+    return problems, notes
+
+
+def _call_methods(task: MujocoTask, problems: list[Problem], notes: list[Problem]) -> None:
+    simulator = task.make_simulator(_NUM_ENVS)
+    view, variables = SimView(simulator), Named("variables", {})
+    TurnCounter.of(view, task.declared().values())
+    with noted(problems), task_faults(task.path, "reset"):
+        ids = torch.arange(_NUM_ENVS, device=simulator.device)
+        state = task.reset(view, Draws(stream_keys(ids)))
+        faults = state_problems(state, _NUM_ENVS, view.model.nq, view.model.nv)
+        problems += faults
+        if not faults:
+            view.begin(ids, state)
+    with noted(problems), _unchanged(task, view, "variables", problems):
+        variables = task.read(view)
+        problems += variable_problems(task.declared(), variables, _NUM_ENVS)
+    for name, variable in task.declared().items():
+        # Replace a wrong value, whose problem is listed, so that it causes no further ones.
+        if tensor_problems(name, variables.get(name), (_NUM_ENVS, *variable.shape)):
+            variables[name] = torch.zeros(_NUM_ENVS, *variable.shape, dtype=torch.float64, device=simulator.device)
+    with noted(problems), _unchanged(task, view, "observe", problems):
+        problems += tensor_problems("the observation", task.observe(view, variables), (_NUM_ENVS, -1))
+    with noted(problems), _unchanged(task, view, "terminated", problems):
+        causes = task.terminated(view, variables)
+        faults = termination_problems(causes, _NUM_ENVS)
+        problems += faults or [
+            Problem(f"an episode is over as it begins: {cause}", "fix `reset` or the condition in `terminated`")
+            for cause, holds in causes.items()
+            if bool(holds.any())
+        ]
+    if type(task).observe is MujocoTask.observe:
+        notes += map(_hidden_goal, view.goals)
+    if task.scripted is not None:
+        with noted(problems), _unchanged(task, view, "scripted", problems):
+            action = task.scripted(view, variables)
+            problems += tensor_problems("the action of `scripted`", action, (_NUM_ENVS, int(view.model.nu)))
+
+
+@contextmanager
+def _unchanged(task: Task, view: SimView, method: str, problems: list[Problem]) -> Iterator[None]:
+    """Add a problem if a method writes into the simulation: variables may be views of its state."""
+    before = view.qpos.clone(), view.qvel.clone()
+    with task_faults(task.path, method):
+        yield
+    same = (
+        torch.allclose(one, now, rtol=0.0, atol=0.0, equal_nan=True)
+        for one, now in zip(before, (view.qpos, view.qvel), strict=True)
+    )
+    if not all(same):
+        hint = "change a copy, as with `x.clone()`: tensors of `sim`, and variables taken from them, are its own state"
+        problems.append(Problem(f"`{method}` changes the state of the simulation", hint))
+
+
+def _hidden_goal(name: str) -> Problem:
+    hint = "write `observe(self, sim, variables)`, with `super().observe(sim, variables)` and this, as columns (N, k)"
+    return Problem(f"policies do not see `{name}`, which is drawn for each episode", f'{hint}: `sim.goal("{name}")`')
