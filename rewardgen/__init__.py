@@ -37,8 +37,9 @@ if TYPE_CHECKING:
         Slide,
         Tendon,
         Touching,
+        heading,
+        upright,
     )
-    from rewardgen.sim.rotations import heading, upright
     from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap
     from rewardgen.tasks.gym_task import GymTask
     from rewardgen.tasks.loading import shipped_task
@@ -91,7 +92,7 @@ _QUANTITIES = ("Body", "CentreOfMass", "ContactForce", "Direction", "Distance", 
 _QUANTITIES += ("Sensor", "Site", "Slide", "Tendon", "Touching")
 
 _HOME = {
-    **dict.fromkeys(("heading", "upright"), "rewardgen.sim.rotations"),
+    **dict.fromkeys(("heading", "upright"), "rewardgen.sim.quantities"),
     **dict.fromkeys(("Flip", "Outside", "Pair", "Shift", "Var", "Wrap"), "rewardgen.sim.variables"),
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",

@@ -9,7 +9,7 @@ from rewardgen.training.sb3.settings import Sb3PpoSettings, tuned
 TRACK_M = 84.0
 """From where it begins to where the episode ends."""
 PER_M_S = 0.3 * 600 / 30 / 50
-"""Of a velocity as it is observed, for each m/s."""
+"""Observed velocity per m/s."""
 JOINTS = ("hip_1", "knee_1", "hip_2", "knee_2")
 WALKING = {"hull_angle": 0.0, "x_velocity": 3.0, "y_velocity": 0.0, "hull_angular_velocity": 0.0}
 

@@ -4,7 +4,7 @@ from rewardgen import GymTask, Pair, Var
 from rewardgen.training.sb3.settings import Sb3PpoSettings, tuned
 
 M, M_PER_S = (10.0, 20 / 3), (5.0, 7.5)
-"""Of what is observed, along x and y."""
+"""Metres and m/s per unit of the observation, along x and y."""
 OVER = {"x": 0.0, "height": 2.0, "x_velocity": 0.0, "y_velocity": -0.5, "angle": 0.0, "legs": 0.0}
 
 

@@ -53,7 +53,7 @@ class AcrobotSwingup(MujocoTask):
         return draw.uniform(-math.pi, math.pi, 2), torch.zeros_like(sim.qvel)
 
     def variables(self, sim):
-        """Where the links point; they are 1 m long, and the target is 2 m above the shoulder."""
+        """Directions of the links, 1 m long each; the target is 2 m above the shoulder."""
         x, z = _links(sim)
         return {
             "tip_distance": torch.hypot(x.sum(1), 2.0 - z.sum(1)),
@@ -88,6 +88,6 @@ class AcrobotSwingup(MujocoTask):
 
 
 def _links(sim):
-    """How far each link reaches along x and upwards, (N, 2) each [m]."""
+    """Reach of each link along x and upwards, (N, 2) each [m]."""
     angles = sim.qpos.cumsum(1)
     return angles.sin(), angles.cos()

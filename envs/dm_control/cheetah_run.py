@@ -58,7 +58,7 @@ class CheetahRun(MujocoTask):
         return sim.settled(qpos, seconds=2.0)
 
     def variables(self, sim):
-        """What the planar joints do not tell by themselves."""
+        """Values that are not declared by the name of a joint or body."""
         return {
             "x_velocity": sim.sensor("torso_subtreelinvel")[:, 0],
             "height": 0.7 + sim.qpos[:, 1],

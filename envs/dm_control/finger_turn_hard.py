@@ -71,7 +71,7 @@ class FingerTurnHard(MujocoTask):
         return qpos, torch.zeros_like(sim.qvel), {"target": target}
 
     def variables(self, sim):
-        """Where the tip and the target are on their circle."""
+        """Places of tip and target on their circle."""
         tip, target = _places(sim)
         angle = torch.atan2(-target[:, 0], target[:, 1]) - sim.qpos[:, 2]
         return {

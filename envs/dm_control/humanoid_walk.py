@@ -72,7 +72,7 @@ class HumanoidWalk(MujocoTask):
         return sim.without_contact(propose), torch.zeros_like(sim.qvel)
 
     def variables(self, sim):
-        """What the joints and the bodies tell."""
+        """Values computed from joints and bodies."""
         velocity = sim.sensor("torso_subtreelinvel")
         heights = [sim.field("xpos")[:, sim.body(limb), 2] for limb in LIMBS]
         return {

@@ -90,7 +90,7 @@ class QuadrupedRun(MujocoTask):
         return sim.without_contact(higher), torch.zeros_like(sim.qvel)
 
     def variables(self, sim):
-        """What the sensors of the torso and the joints tell."""
+        """Values computed from the torso's sensors and the joints."""
         toes, torso = sim.constant([sim.body(f"toe_{leg}") for leg in LEGS]), sim.body("torso")
         frame = sim.field("xmat")[:, torso].view(-1, 3, 3)
         places = (sim.field("xpos")[:, toes] - sim.field("xpos")[:, torso, None]) @ frame

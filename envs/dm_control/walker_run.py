@@ -65,7 +65,7 @@ class WalkerRun(MujocoTask):
         return qpos, torch.zeros_like(sim.qvel)
 
     def variables(self, sim):
-        """What the planar joints do not tell by themselves."""
+        """Values that are not declared by the name of a joint or body."""
         return {
             "x_velocity": sim.sensor("torso_subtreelinvel")[:, 0],
             "joint_position": sim.qpos[:, 3:],

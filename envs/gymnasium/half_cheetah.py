@@ -62,7 +62,7 @@ class HalfCheetah(MujocoTask):
         return sim.qpos0 + draw.uniform(-0.1, 0.1, sim.model.nq), draw.normal(0.1, sim.model.nv)
 
     def variables(self, sim):
-        """What the planar joints do not tell by themselves."""
+        """Values that are not declared by the name of a joint or body."""
         qpos, qvel = sim.qpos, sim.qvel
         return {
             "x_velocity": (qpos[:, 0] - sim.before("qpos")[:, 0]) / sim.control_step_s,

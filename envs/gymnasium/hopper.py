@@ -56,7 +56,7 @@ class Hopper(MujocoTask):
         return sim.qpos0 + draw.uniform(-5e-3, 5e-3, sim.model.nq), draw.uniform(-5e-3, 5e-3, sim.model.nv)
 
     def variables(self, sim):
-        """What the planar joints do not tell by themselves."""
+        """Values that are not declared by the name of a joint or body."""
         qpos, qvel = sim.qpos, sim.qvel
         height, pitch = qpos[:, 1], qpos[:, 2]
         bounded = (qpos[:, 2:].abs() < 100.0).all(1) & (qvel.abs() < 100.0).all(1)

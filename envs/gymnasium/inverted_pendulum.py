@@ -45,7 +45,7 @@ class InvertedPendulum(MujocoTask):
         return draw.uniform(-0.01, 0.01, 2), draw.uniform(-0.01, 0.01, 2)
 
     def variables(self, sim):
-        """Whether the pole is up."""
+        """1 while the pole is up, else 0."""
         return {"healthy": (sim.qpos[:, 1].abs() <= 0.2).double()}
 
     def observe(self, sim, variables):

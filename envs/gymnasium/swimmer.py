@@ -68,7 +68,7 @@ class Swimmer(MujocoTask):
         return sim.qpos0 + draw.uniform(-0.1, 0.1, 5), draw.uniform(-0.1, 0.1, 5)
 
     def variables(self, sim):
-        """What Gymnasium tracks, and the bends."""
+        """The point that Gymnasium tracks, and the bends."""
         qpos, qvel = sim.qpos, sim.qvel
         velocity = (qpos[:, :2] - sim.before("qpos")[:, :2]) / sim.control_step_s
         return {

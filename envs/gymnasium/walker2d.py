@@ -59,7 +59,7 @@ class Walker2d(MujocoTask):
         return sim.qpos0 + draw.uniform(-5e-3, 5e-3, sim.model.nq), draw.uniform(-5e-3, 5e-3, sim.model.nv)
 
     def variables(self, sim):
-        """What the planar joints do not tell by themselves."""
+        """Values that are not declared by the name of a joint or body."""
         qpos, qvel = sim.qpos, sim.qvel
         height, pitch = qpos[:, 1], qpos[:, 2]
         feet = sim.constant([sim.geom("foot_geom"), sim.geom("foot_left_geom")])

@@ -1,6 +1,6 @@
 """mjlab's Mjlab-Velocity-Flat-Unitree-Go1. On a CPU it is for trying: some 100 control steps per second of one core.
 
-Whether its rewards solve it in these steps was not tried.
+Not tried: training with its rewards to the end.
 """
 
 import torch
@@ -51,7 +51,7 @@ class Go1Velocity(MjlabTask):
     )
 
     def variables(self, env):
-        """Of the robot's own data, the command and the contact sensor of the feet."""
+        """Values from the robot's data, the command and the contact sensor of the feet."""
         robot = env.scene["robot"].data
         command = env.command_manager.get_command("twist")
         return {

@@ -49,7 +49,7 @@ class CheetahFlip(MujocoTask):
     pairs = (Pair("standing after it beats lying on the back", better=STANDING | {"turns": 1.0}, worse=LYING),)
 
     def variables(self, sim):
-        """What the planar joints do not tell by themselves."""
+        """Values that are not declared by the name of a joint or body."""
         return {
             "turns": sim.qpos[:, 2] / (2.0 * torch.pi),
             "height": TORSO_HEIGHT + sim.qpos[:, 1],

@@ -53,7 +53,7 @@ class HopperBackflip(MujocoTask):
     )
 
     def variables(self, sim):
-        """What the planar joints do not tell by themselves; the flip's way is positive."""
+        """Values that are not declared by a part's name; turns in the flip's direction are positive."""
         qpos = sim.qpos
         pitches = torch.cumsum(qpos[:, 2:] * sim.constant([1.0, -1.0, -1.0, -1.0]), 1)  # of the parts, torso first
         return {

@@ -76,12 +76,12 @@ def _alone(folder: RunFolder) -> Iterator[None]:
 
 def plans_for(folder: RunFolder, history: History) -> list[Plan]:
     """The films that show a run, as far as its policies exist."""
-    return [*_of_search(folder, history), *_of_finals(folder, history)]
+    return [*_search_plans(folder, history), *_final_plans(folder, history)]
 
 
 def plan_of(folder: RunFolder, history: History, id: str, *, seed: int | None = None) -> Plan:
     """The film of one reward alone; see `take_of`."""
-    return Plan(take_of(folder, history, id, seed=seed), title_of(history, id), sentence=_sentence(history))
+    return Plan(take_of(folder, history, id, seed=seed), title_of(history, id))
 
 
 def title_of(history: History, id: str) -> str:
@@ -91,7 +91,7 @@ def title_of(history: History, id: str) -> str:
     return f"{_CHOSEN}, {id}" if history.summary and history.summary.chosen == id else f"Candidate {id}"
 
 
-def _of_search(folder: RunFolder, history: History) -> Iterator[Plan]:
+def _search_plans(folder: RunFolder, history: History) -> Iterator[Plan]:
     bests = {each.best.candidate_id: each.index for each in reversed(history.generations) if each.best}
     order = sorted((index, id) for id, index in bests.items())
     for index, id in [*order[:1], *order[1:][-(_MOST_GENERATIONS - 1) :]]:
@@ -103,15 +103,14 @@ def _of_search(folder: RunFolder, history: History) -> Iterator[Plan]:
         yield Plan(take, f"The best of generation g{index:02d}, {id}{beside}", parent)
 
 
-def _of_finals(folder: RunFolder, history: History) -> Iterator[Plan]:
+def _final_plans(folder: RunFolder, history: History) -> Iterator[Plan]:
     chosen = history.summary.chosen if history.summary else None
     take = _take(folder, history, chosen, "final") if chosen else None
     if take is None:
         return
-    human, sentence = _take(folder, history, "human", "final"), _sentence(history)
-    if human:
-        yield Plan(take, f"{_CHOSEN}, {take.id}, beside the human reward", human, sentence)
-    yield Plan(take, title_of(history, take.id), None, sentence)
+    if human := _take(folder, history, "human", "final"):
+        yield Plan(take, f"{_CHOSEN}, {take.id}, beside the human reward", human)
+    yield Plan(take, title_of(history, take.id))
 
 
 def _take(folder: RunFolder, history: History, id: str, phase: TakePhase) -> Take | None:
@@ -119,7 +118,3 @@ def _take(folder: RunFolder, history: History, id: str, phase: TakePhase) -> Tak
         return take_of(folder, history, id, phases=(phase,))
     except RewardgenError:
         return None
-
-
-def _sentence(history: History) -> str:
-    return history.config.goal if history.config else ""

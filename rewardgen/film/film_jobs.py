@@ -247,7 +247,7 @@ def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
     Args:
         payload: `how`: `egl`, `osmesa`, `cgl`, or `keep` for pictures that exist already; `folder` with the model and
-            the motions; `films`, each with `name`, `title`, `frame_s`, `speed`, `motions`, names of one or two
+            the motions; `films`, each with `name`, `frame_s`, `speed`, `motions`, names of one or two
             policies, and `sides`, for each of these a `rewardgen.film.layout.Side`.
         report: Receives the number of each finished film, as `done`.
 

@@ -30,7 +30,6 @@ class Side(NamedTuple):
         detail: Seed and start.
         components: Component to its pay at each of F frames.
         so_far: Fitness at each frame, as if the episode had ended there; empty if unknown.
-        ended: Note after the end.
         frames: F.
     """
 
@@ -38,7 +37,6 @@ class Side(NamedTuple):
     detail: str
     components: Mapping[str, Sequence[float]]
     so_far: Sequence[float]
-    ended: str
     frames: int
 
 
@@ -94,7 +92,7 @@ class Panel:
         self._draw_axes(draw)
 
     def frame(self, picture: Image.Image, index: int) -> Image.Image:
-        """One frame of the film around a picture of the model; an index beyond F shows the end note."""
+        """One frame of the film around a picture of the model; an index beyond F shows the last frame's numbers."""
         side, at = self._side, min(index, self._side.frames - 1)
         image = self._still.copy()
         image.paste(picture, (0, _HEAD))
@@ -106,8 +104,6 @@ class Panel:
             self._draw_bar(draw, self._middle(row), values[at])
         if side.so_far:
             self._draw_curve(draw, at)
-        if index >= side.frames and side.ended:
-            _draw_note(image, legible(side.ended, 90))
         return image
 
     def _middle(self, row: int) -> float:
@@ -124,7 +120,7 @@ class Panel:
             )
         if self._split:
             draw.line((zero, middle - 6, zero, middle + 5), _FAINT)
-        draw.text((_VALUE_END, middle), _told(value, self._scale), _INK, font(12), anchor="rm")
+        draw.text((_VALUE_END, middle), _shown_number(value, self._scale), _INK, font(12), anchor="rm")
 
     def _curve_box(self) -> tuple[float, float, float, float]:
         return _CHART[0], _HEAD + HEIGHT + 32, _CHART[1], self.height - 12
@@ -151,7 +147,7 @@ class Panel:
             draw.line(points[: at + 1], _INK, 2)
         x, y = points[at]
         draw.ellipse((x - 3, y - 3, x + 3, y + 3), _INK)
-        draw.text((right, self._middle(0)), _told(values[at], span), _INK, font(14), anchor="rm")
+        draw.text((right, self._middle(0)), _shown_number(values[at], span), _INK, font(14), anchor="rm")
 
 
 def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
@@ -165,38 +161,9 @@ def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[fl
     return shown | {f"{len(rest)} {_OTHERS}": [sum(each) for each in zip(*rest, strict=True)]}
 
 
-def _told(value: float, scale: float) -> str:
+def _shown_number(value: float, scale: float) -> str:
     """A number in words; 0 if it is invisible on the scale."""
     return number(value) if abs(value) >= 0.005 * scale else "0"
-
-
-def title_strip(text: str, width: int) -> Image.Image:
-    """A strip as wide as the film with a sentence on at most two lines."""
-    image = Image.new("RGB", (width, 84), PAPER)
-    draw = ImageDraw.Draw(image)
-    words, lines = legible(text, 300).split(), [""]
-    for word in words:
-        longer = f"{lines[-1]} {word}".strip()
-        if draw.textlength(longer, font(18)) <= width - 2 * _MARGIN:
-            lines[-1] = longer
-        elif len(lines) < 2:
-            lines.append(word)
-        else:
-            lines[-1] = _fitting(draw, f"{longer}...", 18, width - 2 * _MARGIN)
-            break
-    for index, line in enumerate(lines):
-        draw.text(
-            (_MARGIN, 22 + 24 * index), _fitting(draw, line, 18, width - 2 * _MARGIN), _INK, font(18), anchor="lm"
-        )
-    return image.crop((0, 0, width, 16 + 24 * len(lines)))
-
-
-def _draw_note(image: Image.Image, text: str) -> None:
-    draw = ImageDraw.Draw(image, "RGBA")
-    text = _fitting(draw, text, 13, WIDTH - 4 * _MARGIN)
-    length, middle = draw.textlength(text, font(13)), _HEAD + HEIGHT - 20
-    draw.rounded_rectangle((_MARGIN, middle - 12, _MARGIN + length + 20, middle + 12), 6, (31, 41, 51, 215))
-    draw.text((_MARGIN + 10, middle), text, "#ffffff", font(13), anchor="lm")
 
 
 def _fitting(draw: ImageDraw.ImageDraw, text: str, size: int, room: float) -> str:

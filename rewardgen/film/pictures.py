@@ -22,7 +22,7 @@ from PIL import Image, ImageDraw, ImageOps
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.film.film_index import SCENE, motion_name
-from rewardgen.film.layout import HEIGHT, PAPER, WIDTH, Panel, Side, title_strip
+from rewardgen.film.layout import HEIGHT, PAPER, WIDTH, Panel, Side
 from rewardgen.film.scene import Camera, choose_camera, set_state
 from rewardgen.store.names import FileName
 
@@ -46,8 +46,6 @@ class _Film(Frozen):
     """One requested film."""
 
     name: FileName
-    title: str
-    """Above the picture; may be empty."""
     frame_s: float
     """Time of the simulation between two frames [s]."""
     speed: float
@@ -65,7 +63,7 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Make films of one policy or of two side by side; see `rewardgen.film.film_jobs.render_job`."""
     how, folder = payload["how"], Path(payload["folder"])
     context = None if how == "keep" else _context(how)
-    told = {"renderer": how if context is None else _renderer()}
+    driver = how if context is None else _renderer()
     films = [_Film.model_validate(each) for each in payload["films"]]
     model = mujoco.MjModel.from_binary_path(str(folder / SCENE)) if films and how != "keep" else None
     shots: dict[str, list[Image.Image]] = {}
@@ -82,7 +80,7 @@ def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         report({"done": number})
         later = {name for other in films[number + 1 :] for name in other.motions}
         shots = {name: pictures for name, pictures in shots.items() if name in later}
-    return told
+    return {"renderer": driver}
 
 
 def fitted(picture: np.ndarray) -> np.ndarray:
@@ -96,30 +94,24 @@ def fitted(picture: np.ndarray) -> np.ndarray:
 def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
     """Write the files of a film."""
     panels = [Panel(side, film.frame_s, film.sides, film.speed) for side in film.sides]
-    strip = title_strip(film.title, WIDTH * len(panels)) if film.title else None
     shown_s = film.frame_s / film.speed
     held = round(_HELD_S / shown_s)
     frames = []
     for index in range(max(map(len, shots)) + held):
         parts = zip(panels, shots, strict=True)
-        frames.append(_beside([panel.frame(shot[min(index, len(shot) - 1)], index) for panel, shot in parts], strip))
+        frames.append(_beside([panel.frame(shot[min(index, len(shot) - 1)], index) for panel, shot in parts]))
     _write_video(frames, shown_s, Path(f"{film.name}.mp4"))
     _write_picture(frames, shown_s, Path(f"{film.name}.webp"))
     frames[(len(frames) - held) * 3 // 5].save(f"{film.name}.png", optimize=True)
 
 
-def _beside(parts: list[Image.Image], strip: Image.Image | None) -> Image.Image:
-    top = strip.height if strip else 0
-    width, height = sum(each.width for each in parts), parts[0].height
-    image = Image.new("RGB", (width, top + height))
-    if strip:
-        image.paste(strip, (0, 0))
-    left = 0
-    for each in parts:
-        image.paste(each, (left, top))
-        left += each.width
+def _beside(parts: list[Image.Image]) -> Image.Image:
+    width, height = WIDTH * len(parts), parts[0].height
+    image = Image.new("RGB", (width, height))
+    for index, part in enumerate(parts):
+        image.paste(part, (WIDTH * index, 0))
     if len(parts) > 1:
-        ImageDraw.Draw(image).line((width // 2, top, width // 2, top + height), "#ffffff", 2)
+        ImageDraw.Draw(image).line((width // 2, 0, width // 2, height), "#ffffff", 2)
     return image
 
 

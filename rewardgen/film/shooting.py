@@ -89,8 +89,6 @@ class Plan(NamedTuple):
     title: str
     beside: Take | None = None
     """Policy on the left."""
-    sentence: str = ""
-    """Text above the picture."""
     variant: str = ""
     """Suffix of the files, for a film that is not one of the run's own."""
 
@@ -369,14 +367,13 @@ def _film_request(
             "detail": f"{take.seed_words}, start {played[take.name].start}",
             "components": paid[take.name],
             "so_far": played[take.name].so_far,
-            "ended": played[take.name].ended,
             "frames": len(played[take.name].steps),
         }
         for take in plan.takes
     ]
     motions = [take.name for take in plan.takes]
     frame_s = played[plan.take.name].frame_s
-    return {"name": plan.name, "title": plan.sentence, "frame_s": frame_s, "motions": motions, "sides": sides}
+    return {"name": plan.name, "frame_s": frame_s, "motions": motions, "sides": sides}
 
 
 def _render_somehow(films: list[dict[str, Any]], scratch: Path, pictured: bool, note: Note) -> None:

@@ -13,18 +13,18 @@ import numpy as np
 from rewardgen.core.files import read_plain
 
 MOST_BYTES = 256 << 20
-"""Of a file, and of all that is in it."""
+"""Limit for the file and for its unpacked content [bytes]."""
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of a file by name. No code is run for it, and no memory taken that the file does not fill.
+    """Read all arrays of a file by name, without running code or taking more memory than the file fills.
 
     Args:
         path: The file; the user may have put a link to it.
 
     Raises:
-        OSError: It cannot be read.
-        ValueError: It is no such file, or a larger one.
+        OSError: The file cannot be read.
+        ValueError: The file is not a valid `.npz`, or too large.
     """
     content = read_plain(Path(os.path.realpath(path)), MOST_BYTES)
     try:
@@ -47,8 +47,8 @@ def _array(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
         shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)  # type: ignore[arg-type]
         size = math.prod(shape) * dtype.itemsize
         if dtype.hasobject or min(shape, default=0) < 0 or size > info.file_size:
-            raise ValueError(f"`{info.filename[:40]}` is not what its header says")
+            raise ValueError(f"`{info.filename[:40]}` does not match its header")
         data = bytearray(member.read(size + 1))
     if len(data) != size:
-        raise ValueError(f"`{info.filename[:40]}` is not as long as its header says")
+        raise ValueError(f"`{info.filename[:40]}` is shorter or longer than its header says")
     return np.ndarray(shape, dtype, buffer=data, order="F" if by_columns else "C")

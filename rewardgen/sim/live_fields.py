@@ -1,4 +1,4 @@
-"""What simulators of MuJoCo models share: facts of the model, fields bound when first read, and their last values."""
+"""Base of simulators of MuJoCo models: facts of the model, fields bound when first read, and their last values."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 _APART = 0.01
-"""Of an episode's length, between two moments."""
+"""Shortest time between two moments, relative to the episode's length."""
 _CLEARLY = 0.1
 """Part of its range that a row is away from the middle of it, on either side, to count as on that side."""
 _STRAIGHT = 0.03

@@ -22,7 +22,6 @@ from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.text import quoted
 from rewardgen.sim.geometry import geoms_of
 from rewardgen.sim.protocol import OWN_SENSORS
-from rewardgen.sim.rotations import heading, upright
 from rewardgen.sim.rows import put_rows, rows_of
 from rewardgen.sim.sim_view import SimView
 from rewardgen.sim.variables import Var
@@ -31,6 +30,27 @@ XYZ = ("x", "y", "z")
 _FOUND, _FORCE = 1, 2
 """Data of a contact sensor: the number of contacts, and their force."""
 _NET_FORCE = 3
+
+
+def upright(quaternion: Tensor) -> Tensor:
+    """Cosine of the angle between a body's own z axis and the world's, (N,): 1 upright, -1 upside down.
+
+    Args:
+        quaternion: (w, x, y, z), (N, 4), of any length but zero.
+    """
+    squares = quaternion.square()
+    return 1.0 - 2.0 * (squares[:, 1] + squares[:, 2]) / squares.sum(1)
+
+
+def heading(quaternion: Tensor) -> Tensor:
+    """Angle of a body's own x axis about the world's z axis, (N,) [rad]: 0 along +x, positive to the left.
+
+    Args:
+        quaternion: (w, x, y, z), (N, 4), of any length but zero.
+    """
+    w, x, y, z = quaternion.unbind(1)
+    return torch.atan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
+
 
 _Kind = Literal["xbody", "body", "geom", "site", "camera", "joint", "tendon", "actuator", "thing", "contact"]
 _KINDS = {

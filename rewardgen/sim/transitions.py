@@ -25,7 +25,7 @@ from rewardgen.sim.variables import Flip, Pair, Shift, Wrap
 
 Source = Literal["random", "zero", "perturbed", "scripted", "expert"]
 SOURCES: tuple[Source, ...] = ("random", "zero", "perturbed", "scripted", "expert")
-"""Where a row comes from: random actions, no action, random actions after a start that no policy would reach, the
+"""Origin of a row: random actions, no action, random actions after a start that no policy would reach, the
 task's own controller, or a policy that was trained with its human reward."""
 
 _ROWS = {"episode": np.int32, "step": np.int32, "source": np.int8, "terminated": np.bool_}

@@ -21,8 +21,10 @@ ENDED = "the environment's own end"
 """Termination cause of an environment that gives no reason."""
 
 ENV_REWARD, ENV_SUCCESS = HIDDEN = ("env_reward", "env_success")
-"""An environment's own reward and success: for fitness, success and the human reward alone. Designers are not told of
-them, and generated rewards may not read them."""
+"""Inputs with an environment's own reward and success, for fitness, success and the human reward only.
+
+The task card does not name them, and generated rewards may not read them.
+"""
 
 ActFunction = Callable[[Tensor], Tensor]
 """Observation (N, O) to action (N, A)."""
@@ -33,8 +35,8 @@ class Step:
     """One control step of N envs.
 
     Attributes:
-        observation: What the policy acts on next, after automatic reset, (N, O) float32.
-        final_observation: The same before any reset, (N, O) float32: to bootstrap truncated episodes.
+        observation: Input of the next action, after automatic reset, (N, O) float32.
+        final_observation: Observation before any reset, (N, O) float32: to bootstrap truncated episodes.
         inputs: Inputs of rewards: each variable, `action`, and `prev_` of each, float32, (N,) or (N, k), after the
             control step and before any reset. `prev_` equals the current value on an episode's first step.
         terminated: True where a termination condition ended the episode, (N,) bool.
@@ -85,25 +87,27 @@ class VecEnv(Protocol):
     """The task's own termination causes; a step may have others, such as `physics diverged`."""
 
     agents: tuple[str, ...] = ()
-    """Names of the agents of a game. Each agent is a row here, those of one game side by side; only whole games are
-    made, so N // len(seeds) may exceed `envs_per_seed`."""
+    """Names of the agents of a game; empty otherwise. Each agent has an env of its own, next to those of its game.
+
+    Only whole games are made, so N // len(seeds) may exceed `envs_per_seed`.
+    """
     choices: tuple[int, ...] = ()
-    """Sizes of the groups of numbers of which an action takes the largest; empty where an action takes all numbers."""
+    """Options of each discrete choice of an action, whose largest entry is chosen; empty for continuous actions."""
     most_envs: int | None = None
     """Envs that the device's free memory has room for; None if unlimited."""
     body_words: str = ""
     """Masses, motors and shapes of the robot in words, for the task card."""
     model: Any = None
-    """The MuJoCo model that `pose` belongs to; None if there is none, then films show `picture`."""
+    """The MuJoCo model of `pose`; None for envs that are filmed by `picture`."""
 
     def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
         """Begin a new episode in every env, those at rest included; the observation, (N, O) float32.
 
         Args:
-            staggered: Cut the first episodes short by different amounts, so that the envs of a seed are never in step
-                with each other. Otherwise a rollout of a task without early termination shows one moment of the
-                episode only, and the policy forgets the others: 0.72 instead of 0.84 fitness on the cart-pole swing-up.
-            anew: Count episodes from the first again, so that the same ones begin as after construction.
+            staggered: Shorten the first episode of each env by a different amount, so that a rollout holds all parts
+                of an episode. Without it all envs reach the same step at once, and the policy forgets the other
+                parts: fitness 0.72 instead of 0.84 on the cart-pole swing-up.
+            anew: Restart the count of episodes, so that the same episodes begin as after construction.
         """
         ...
 
@@ -135,7 +139,11 @@ class VecEnv(Protocol):
         return None
 
     def beyond_actions(self) -> dict[str, tuple[bool, ...]]:
-        """For each variable with such parts: which parts are drawn at the start and then no action can change."""
+        """Find parts of variables that are drawn at the start of an episode and that no action can change.
+
+        Returns:
+            Variable to True for each such part; variables without one are left out.
+        """
         return {}
 
     def pose(self) -> Tensor:

@@ -1,4 +1,4 @@
-"""What MuJoCo Warp does otherwise than MuJoCo, mended.
+"""Fix of MuJoCo Warp's contacts between a capsule and a plane, which differ from MuJoCo's.
 
 The friction of a capsule on a plane lies along the capsule: a pyramid has corners, so it matters how it is turned.
 MuJoCo Warp 4.0 turns it along the world's axes where a capsule is steeper than 60 degrees, as the legs of robots are.
