@@ -40,7 +40,7 @@ def test_on_an_interrupted_run_plain_resume_is_enough(rewardgen, tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [((), "no words"), (("  ",), "no words"), (("\x1b[2J\u200b",), "no words"), (("x" * 1001,), "1 characters too")],
+    [((), "is empty"), (("\x1b[2J\u200b",), "is empty"), (("x" * 1001,), "1 characters too")],
 )
 def test_words_that_say_nothing_or_too_much_are_refused(rewardgen, finished_run, words, said):
     before = (finished_run / "events.jsonl").read_bytes()
@@ -62,7 +62,7 @@ def test_commands_to_a_terminal_are_not_kept(rewardgen, finished_run):
 def test_a_run_that_somebody_works_on_takes_no_words(rewardgen, finished_run):
     with RunFolder(finished_run).locked():
         done = rewardgen("feedback", "latest", "slower")
-    assert done.returncode == 2 and "being worked on" in done.stderr
+    assert done.returncode == 2 and "is locked by another process" in done.stderr
 
 
 def test_options_on_a_finished_run_are_refused_with_the_one_that_has_it_go_on(rewardgen, finished_run):
