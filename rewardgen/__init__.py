@@ -37,9 +37,8 @@ if TYPE_CHECKING:
         Slide,
         Tendon,
         Touching,
-        heading,
-        upright,
     )
+    from rewardgen.sim.tensors import heading, upright
     from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap
     from rewardgen.tasks.gym_task import GymTask
     from rewardgen.tasks.loading import shipped_task
@@ -92,7 +91,7 @@ _QUANTITIES = ("Body", "CentreOfMass", "ContactForce", "Direction", "Distance", 
 _QUANTITIES += ("Sensor", "Site", "Slide", "Tendon", "Touching")
 
 _HOME = {
-    **dict.fromkeys(("heading", "upright"), "rewardgen.sim.quantities"),
+    **dict.fromkeys(("heading", "upright"), "rewardgen.sim.tensors"),
     **dict.fromkeys(("Flip", "Outside", "Pair", "Shift", "Var", "Wrap"), "rewardgen.sim.variables"),
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",

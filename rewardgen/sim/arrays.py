@@ -1,4 +1,4 @@
-"""Reading `.npz` files that anybody may have made: plain arrays of a bounded size, or an error of one kind."""
+"""Reading untrusted `.npz` files: plain arrays of a bounded size, or one kind of error."""
 
 from __future__ import annotations
 
@@ -13,26 +13,23 @@ import numpy as np
 from rewardgen.core.files import read_plain
 
 MOST_BYTES = 256 << 20
-"""Limit for the file and for its unpacked content [bytes]."""
+"""Largest size of a file, and of its unpacked content."""
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Read all arrays of a file by name, without running code or taking more memory than the file fills.
-
-    Args:
-        path: The file; the user may have put a link to it.
+    """Read all arrays of a file by name, without running code or allocating more memory than the content fills.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: The file is not a valid `.npz`, or too large.
+        ValueError: The file is no `.npz` file, or too large.
     """
     content = read_plain(Path(os.path.realpath(path)), MOST_BYTES)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as file:
             members = file.infolist()
-            if sum(each.file_size for each in members) > MOST_BYTES:
+            if sum(member.file_size for member in members) > MOST_BYTES:
                 raise ValueError(f"unpacks to more than {MOST_BYTES >> 20} MiB")
-            return {each.filename.removesuffix(".npy"): _array(file, each) for each in members}
+            return {member.filename.removesuffix(".npy"): _array(file, member) for member in members}
     except ValueError:
         raise
     except Exception as error:  # a damaged archive raises nearly anything
@@ -40,7 +37,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def _array(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray:
-    """One array, whose header is believed only as far as there are bytes behind it."""
+    """Read one array; its header must agree with its number of bytes."""
     with file.open(info) as member:
         if np.lib.format.read_magic(member) != (1, 0):  # type: ignore[arg-type]
             raise ValueError(f"`{info.filename[:40]}` is in an unknown format")

@@ -1,4 +1,4 @@
-"""Checks of what a task's methods return: each breach of shape, type and naming is a problem with a hint."""
+"""Checks of the results of a task's methods: shapes, types and names, with a hint for each problem."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Problem(NamedTuple):
 
 
 class Named(dict[str, Any]):
-    """Values by name for task code; the error for an unknown name lists the known ones.
+    """Values by name for task code; the error of an unknown name suggests a known one.
 
     Args:
         what: Name of the mapping in task code.
-        values: The values.
+        values: Values by name.
     """
 
     def __init__(self, what: str, values: Mapping[str, Any]) -> None:
@@ -40,22 +40,22 @@ class Named(dict[str, Any]):
 
 
 def require(problems: list[Problem]) -> None:
-    """Raise the first of the problems, if any, as a `TaskError`."""
+    """Raise the first problem, if any, as a `TaskError`."""
     if problems:
         raise TaskError(problems[0].what, problems[0].hint)
 
 
-def mapping_problems(method: str, found: Any) -> list[Problem]:
-    """Problems of a method's result that should be a dict."""
-    if isinstance(found, Mapping):
+def mapping_problems(method: str, result: Any) -> list[Problem]:
+    """Find problems of a method's result that should be a dict."""
+    if isinstance(result, Mapping):
         return []
     example = {"variables": '`return {"height": height}`', "terminated": '`return {"fell": height < 0.5}`, or `{}`'}
-    what = f"`{method}` returns {type(found).__name__}, expected a dict of tensors by their names"
+    what = f"`{method}` returns {type(result).__name__}, expected a dict of tensors by their names"
     return [Problem(what, f"write {example[method]}")]
 
 
 def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -> list[Problem]:
-    """Problems of the values that `variables` returned."""
+    """Find problems of the values that `variables` returned."""
     if problems := mapping_problems("variables", values):
         return problems
     problems = [_undeclared(name, declared) for name in values if name not in declared]
@@ -74,15 +74,15 @@ def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -
 
 
 def _value_problems(name: str, variable: Var, value: Any, num_envs: int) -> list[Problem]:
-    found: list[int] = [*value.shape] if isinstance(value, Tensor) else []
-    wide = len(found) == 2 and found[0] == num_envs and (found[1],) != variable.shape
-    if not wide or not 1 < found[1] <= _MOST_PARTS:
+    shape: list[int] = [*value.shape] if isinstance(value, Tensor) else []
+    wide = len(shape) == 2 and shape[0] == num_envs and (shape[1],) != variable.shape
+    if not wide or not 1 < shape[1] <= _MOST_PARTS:
         return tensor_problems(f"variable `{name}`", value, (num_envs, *variable.shape))
-    parts = ", ".join(f'"part {number}"' for number in range(1, found[1] + 1))
+    parts = ", ".join(f'"part {number}"' for number in range(1, shape[1] + 1))
     hint = f'name each: `{name} = Var("{variable.unit}", "...", parts=({parts}))`'
     hint += ", or return one number per env, as `values[:, 0]` (N,)" if not variable.parts else ""
     declared = f"{len(variable.parts)} parts are" if variable.parts else "no `parts` are"
-    return [Problem(f"variable `{name}` has {found[1]} values per env, and {declared} declared", hint)]
+    return [Problem(f"variable `{name}` has {shape[1]} values per env, and {declared} declared", hint)]
 
 
 def _undeclared(name: str, declared: Mapping[str, Var]) -> Problem:
@@ -97,21 +97,20 @@ def _like(name: str, values: Mapping[str, Any]) -> str:
 
 
 def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: bool = False) -> list[Problem]:
-    """Problems of a tensor.
+    """Find problems of a tensor.
 
     Args:
-        what: Its name for the message.
-        value: The value.
-        shape: The required shape; -1 stands for any size.
-        boolean: Require bool; otherwise any real number type.
+        what: Name of the tensor in messages.
+        value: Value to check.
+        shape: Required shape; -1 stands for any size.
+        boolean: Require bool; otherwise any real type.
     """
     if not isinstance(value, Tensor):
         return [Problem(f"{what} is {type(value).__name__}, expected a torch tensor", _tensor_hint(value))]
-    found = tuple(value.shape)
-    fits = len(found) == len(shape) and all(want in (-1, size) for size, want in zip(found, shape, strict=True))
-    if not fits:
-        wanted = str(shape).replace("-1", "k")
-        return [Problem(f"{what} has shape {found}, expected {wanted}", _shape_hint(found, shape))]
+    actual = tuple(value.shape)
+    if len(actual) != len(shape) or any(want not in (-1, size) for size, want in zip(actual, shape, strict=True)):
+        expected = str(shape).replace("-1", "k")
+        return [Problem(f"{what} has shape {actual}, expected {expected}", _shape_hint(actual, shape))]
     if boolean and value.dtype != torch.bool:
         return [Problem(f"{what} has type {value.dtype}, expected torch.bool", "return a comparison, such as `x > 0`")]
     if value.is_complex():
@@ -125,26 +124,26 @@ def _tensor_hint(value: Any) -> str:
     if isinstance(value, Mapping | tuple | list):
         return "put them side by side in one tensor, as with `torch.stack((one, other), -1)`"
     if hasattr(value, "__array__"):
-        return "compute it with torch instead of numpy: what it is made of are torch tensors"
+        return "compute it with torch instead of numpy, from tensors"
     return "compute it from tensors, one value for each env, without `float()`, `bool()` and `.item()`"
 
 
-def _shape_hint(found: tuple[int, ...], shape: tuple[int, ...]) -> str:
+def _shape_hint(actual: tuple[int, ...], shape: tuple[int, ...]) -> str:
     num_envs = shape[0]
-    if found == (num_envs,):
+    if actual == (num_envs,):
         return "give it a last axis: `values[:, None]`, or several side by side: `torch.stack((one, other), -1)`"
-    if found == (num_envs, 1) and shape == (num_envs,):
+    if actual == (num_envs, 1) and shape == (num_envs,):
         return "take the only entry of each env: `values[:, 0]`"
-    if len(found) == 2 and found[1] == num_envs and shape == (num_envs,):
+    if len(actual) == 2 and actual[1] == num_envs and shape == (num_envs,):
         return "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
-    if not found:
+    if not actual:
         return "one value for each env, not one for all: reduce over the last axis at most, as with `x.sum(-1)`"
-    own = f"the first axis is the envs, here {num_envs}"
-    return own if found[0] == num_envs else f"{own}: `x[:, 0]` is an entry of each of them, `x[0]` the first env's own"
+    axis = f"the first axis is the envs, here {num_envs}"
+    return axis if actual[0] == num_envs else f"{axis}: `x[:, 0]` is an entry of each env, `x[0]` the first env's own"
 
 
 def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
-    """Problems of the causes that `terminated` returned."""
+    """Find problems of the causes that `terminated` returned."""
     problems = mapping_problems("terminated", causes)
     for name, value in () if problems else causes.items():
         problems += tensor_problems(f"termination cause `{name}`", value, (num_envs,), boolean=True)
@@ -163,7 +162,7 @@ def _goal_problems(goals: Any, num_envs: int) -> list[Problem]:
 
 
 def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]:
-    """Problems of the initial state, and perhaps goals, that `reset` returned."""
+    """Find problems of the positions, velocities and goals that `reset` returned."""
     if not isinstance(state, tuple) or len(state) not in (2, 3):
         hint = "return positions (n, nq), velocities (n, nv), and if it draws any, goals as {name: tensor}"
         return [Problem("`reset` does not return two tensors", hint)]

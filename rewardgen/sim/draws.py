@@ -1,4 +1,4 @@
-"""Random numbers with one stream per env: the same whichever envs are drawn together."""
+"""Random numbers with one stream per env, independent of the envs that are drawn together."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from rewardgen.sim.constants import constant
+from rewardgen.sim.tensors import constant
 
 Bound = float | Sequence[float] | Tensor
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class Draws:
-    """Random numbers for n envs, one stream each, without state beyond the position in the streams.
+    """Random numbers for n envs, one stream each: SplitMix64 (Steele, Lea and Flood, 2014) of (stream, position).
 
-    The numbers are a hash of (stream, position): SplitMix64 (Steele, Lea and Flood, 2014). An env draws the same
-    numbers whichever envs are drawn with it.
+    An env draws the same numbers whichever envs are drawn with it.
 
     Args:
         streams: One key per env, (n,) int64, from `stream_keys`.
@@ -58,7 +57,7 @@ class Draws:
 
 
 def stream_keys(seeds: Tensor, *labels: Tensor) -> Tensor:
-    """Keys of independent streams, one per row of (seed, label, ...), (n,) int64 each."""
+    """Return keys of independent streams, (n,) int64, one per row of (seed, label, ...), (n,) int64 each."""
     keys = _mix(seeds + _signed(_GOLDEN))
     for label in labels:
         keys = _mix(keys + (label + 1) * _signed(_GOLDEN))
@@ -77,5 +76,5 @@ def _shifted(values: Tensor, bits: int) -> Tensor:
 
 
 def _signed(value: int) -> int:
-    """The int64 with the bits of an unsigned number: torch multiplies no uint64, and overflow wraps the same."""
+    """Return the int64 with the bits of an unsigned number, because torch multiplies no uint64."""
     return value - (1 << 64) if value >> 63 else value

@@ -1,4 +1,4 @@
-"""Whole episodes: values, recording under a policy, and endings."""
+"""Whole episodes: values, recording with a policy, and endings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
-from rewardgen.sim.rows import as_column
+from rewardgen.sim.tensors import as_column
 from rewardgen.sim.vec_env import ActFunction, Step, VecEnv
 
 TIME_LIMIT = "time limit"
-"""Ending of an episode without a termination cause."""
+"""Ending of an episode without termination."""
 
 _LOOK_EVERY = {"cuda": 32}
-"""Control steps between checks for finished episodes, by kind of device: the host waits for each check."""
+"""Control steps between checks for finished episodes, by kind of device; the host waits at each check."""
 
 TrivialPolicy = Literal["zero", "random"]
 _NOISE_SEED = 20_000_003
@@ -27,15 +27,15 @@ _NOISE_SEED = 20_000_003
 class Episode(Mapping[str, Tensor]):
     """Whole episodes of N envs, as `fitness` and `success` get them.
 
-    `episode["height"]` is (T, N) or (T, N, k): the variable after each control step, and `episode["action"]` the action
-    of that step. Steps after an env's end repeat its last one: use `mask`, or `mean`, `last` or `total`.
+    `episode["height"]` is the variable after each control step, (T, N) or (T, N, k), and `episode["action"]` the action
+    of the step. Steps after an env's end repeat its last step: use `mask`, `mean`, `last` or `total`.
 
     Args:
-        values: Variable name to tensor (T, N, ...).
-        lengths: Control steps that each env lived, (N,) int64, at least 1.
+        values: Variables by name, (T, N, ...) each.
+        lengths: Control steps of each episode, (N,) int64, at least 1.
         terminated: True where a termination condition ended the episode, (N,) bool.
         control_step_s: Duration of a control step [s].
-        max_steps: Control steps of a full episode; T may be smaller if every env ended before.
+        max_steps: Control steps of a full episode; T is smaller if all episodes ended earlier.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Episode(Mapping[str, Tensor]):
         hint = (
             f'read it as `episode["{name}"]`'
             if name in values
-            else did_you_mean(name, [each for each in dir(Episode) if each[0] != "_"])
+            else did_you_mean(name, [member for member in dir(Episode) if member[0] != "_"])
         )
         raise UnknownName(f"`episode` has no attribute `{name}`", hint)
 
@@ -74,7 +74,7 @@ class Episode(Mapping[str, Tensor]):
 
     @property
     def mask(self) -> Tensor:
-        """(T, N) bool: the steps that each env lived."""
+        """True until the end of each env's episode, (T, N) bool."""
         steps = next(iter(self._values.values())).shape[0]
         return torch.arange(steps, device=self.lengths.device)[:, None] < self.lengths
 
@@ -104,8 +104,8 @@ class Episode(Mapping[str, Tensor]):
 
         Args:
             values: Values, or a condition.
-            seconds: Instead the mean over so long before the end, or the share of it at which a condition holds [s].
-                Where an env did not live so long, a condition does not hold in what is missing.
+            seconds: Duration before the end [s]: return the mean of values, or the share of the duration in which a
+                condition holds. Missing time of a shorter episode counts as False.
 
         Raises:
             TaskError: A time is negative.
@@ -128,9 +128,9 @@ class Recording:
     """One episode of each of N envs.
 
     Attributes:
-        episode: The episodes, as `fitness` and `success` get them.
+        episode: Episodes, as `fitness` and `success` get them.
         endings: Ending of each env's episode: a termination cause, or `time limit`.
-        inputs: The inputs of rewards that were asked for, name to (T, N, ...), among them the episode's values.
+        inputs: Recorded inputs of rewards, name to (T, N, ...); includes the episode's values.
     """
 
     episode: Episode
@@ -144,16 +144,16 @@ class Recording:
 
 
 def _of_envs(values: Mapping[str, Tensor], part: slice, lengths: Tensor) -> dict[str, Tensor]:
-    """Tensors (T, N, ...) of some of the envs: no longer than their own episodes, and laid out for themselves.
+    """Copy tensors (T, N, ...) of some envs, cut to their longest episode.
 
-    Else the rounding of a sum would depend on how long other envs lived, and on how many there are.
+    With another layout, the rounding of sums would depend on other envs.
     """
     longest = int(lengths[part].max())
-    return {name: each[:longest, part].contiguous() for name, each in values.items()}
+    return {name: value[:longest, part].contiguous() for name, value in values.items()}
 
 
 def trivial_policies(envs: VecEnv) -> dict[TrivialPolicy, ActFunction]:
-    """Policies for comparison: no action, and uniform noise over the action range."""
+    """Build policies for comparison: no action, and uniform noise over the action range."""
     still = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
     span = envs.action_high - envs.action_low
     generator = torch.Generator(envs.device).manual_seed(_NOISE_SEED)
@@ -166,12 +166,12 @@ def trivial_policies(envs: VecEnv) -> dict[TrivialPolicy, ActFunction]:
 
 
 def with_previous(current: Mapping[str, Tensor], earlier: Mapping[str, Tensor], first: Tensor) -> dict[str, Tensor]:
-    """Inputs of rewards: values, and `prev_` of each, which on an episode's first step is the value itself.
+    """Return inputs of rewards: values, and `prev_` of each, which on an episode's first step is the value itself.
 
     Args:
-        current: Name to values, (M, ...).
-        earlier: The same one control step earlier; of no matter on first steps.
-        first: Which rows are an episode's first step, (M,) bool.
+        current: Values by name, (M, ...).
+        earlier: Values one control step earlier; ignored on first steps.
+        first: True for an episode's first step, (M,) bool.
     """
     previous = {
         f"prev_{name}": torch.where(as_column(first, value), value, earlier[name]) for name, value in current.items()
@@ -187,15 +187,15 @@ def record_episodes(
     watch: Callable[[Step, Tensor], None] | None = None,
     anew: bool = False,
 ) -> Recording:
-    """Run one whole episode in every environment, from a reset. Those whose episodes are over are simulated no further.
+    """Reset all envs and run one whole episode in each; finished envs rest.
 
     Args:
-        envs: N environments; they are reset first.
-        policy: Acts at every step, also where the episode is over.
-        names: Inputs of rewards to record, besides the variables and the action.
-        watch: Is given each step, and which environments are still in their episode, (N,) bool; on a GPU perhaps of
-            some steps more, when none is.
-        anew: Begin with each environment's first episode, as after its construction.
+        envs: N environments.
+        policy: Acts at every step, also for finished envs.
+        names: Inputs of rewards to record besides the variables and the action.
+        watch: Called with each step and a mask of the unfinished envs, (N,) bool; on a GPU it may be called for a few
+            steps after the last episode.
+        anew: Begin with each env's first episode, as after construction.
 
     Raises:
         TaskError: Task code raised or broke the contract.
@@ -224,15 +224,15 @@ def record_episodes(
             envs.rest(~alive)
         observation = step.observation
     history, causes = history[: int(lengths.max())], tuple(endings)
-    # The last step stands for those after it: what is computed there may fail only where an own step does.
+    # Repeat the last step, so that fitness on padding fails only where it fails on a real step.
     steps = torch.arange(len(history), device=envs.device).unsqueeze(1).minimum(lengths - 1)
-    inputs = {name: torch.stack([each[name] for each in history]) for name in recorded}
+    inputs = {name: torch.stack([values[name] for values in history]) for name in recorded}
     inputs = {name: value[steps, torch.arange(envs.num_envs, device=envs.device)] for name, value in inputs.items()}
     values = {name: inputs[name] for name in variables}
     episode = Episode(values, lengths, terminated, envs.control_step_s, envs.episode_steps)
-    return Recording(episode, tuple(causes[each] for each in ending.tolist()), inputs)
+    return Recording(episode, tuple(causes[number] for number in ending.tolist()), inputs)
 
 
 def ending_shares(endings: Sequence[str]) -> dict[str, float]:
-    """Share of the episodes that ended by each cause, most frequent first."""
+    """Return the share of episodes with each ending, most frequent first."""
     return {cause: count / len(endings) for cause, count in Counter(endings).most_common()}

@@ -1,4 +1,4 @@
-"""Errors in a user's task code, with file, method and line instead of a traceback. Loads no torch."""
+"""Errors of task code, with file, method and line instead of a traceback. Loads no torch."""
 
 from __future__ import annotations
 
@@ -34,24 +34,23 @@ _HINTS = (
     (r"^No module named 'gym'$", "its successor is Gymnasium: `import gymnasium as gym`"),
     (r"^No module named '(\w+)'$", "install it, perhaps by `pip install` with that name"),
 )
-"""Messages of Python and torch at common mistakes, and the edit."""
+"""Messages of Python and torch for common mistakes, and the edit that fixes them."""
 
 
 @contextmanager
 def task_faults(path: Path, method: str = "", device: torch.device | None = None) -> Iterator[None]:
-    """Turn an exception of task code into a `TaskError` with the method and the line, or with the refused file.
+    """Turn an exception of task code into a `TaskError` with the method and the line, or with a refused file.
 
     Args:
-        path: The task file whose code runs.
-        method: The called method, if no frame of the task file shows it.
-        device: Default device of tensors that the code makes.
+        path: Task file.
+        method: Called method, for exceptions without a frame in the task file.
+        device: Default device of new tensors.
 
     Raises:
         TaskError: The code raised.
     """
-    here = nullcontext() if device is None or device.type == "cpu" else device
     try:
-        with here:
+        with nullcontext() if device is None or device.type == "cpu" else device:
             yield
     except TaskError as error:
         entry, line = _place(error, str(path))
@@ -65,48 +64,45 @@ def task_faults(path: Path, method: str = "", device: torch.device | None = None
         at = f"{where} at line {line}" if line else where
         refused = _refused(error)
         if refused is not None:
-            hint = f"to be read, it or its folder is named in the class: `reads = ({refused!r},)`; nothing is written"
+            hint = f"to read it, name it or its folder in the class: `reads = ({refused!r},)`; a task writes no files"
             raise TaskError(f"the sandbox keeps {at} from {refused}", hint) from error
         text = f"{error.msg}: `{(error.text or '').strip()}`" if isinstance(error, SyntaxError) else f"{error}"
-        told = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {text}"
-        raise TaskError(told, hint_for(error, path) or f"fix {path}") from error
+        message = f"{where} raised {type(error).__name__}{f' at line {line}' if line else ''}: {text}"
+        raise TaskError(message, hint_for(error, path) or f"fix {path}") from error
 
 
 def neighbour(path: Path, module: str) -> str:
-    """Hint for a missing module that lies beside the task file; empty if none does."""
+    """Return a hint for a missing module if the module lies beside the task file, else an empty text."""
     top = module.partition(".")[0]
-    beside = (path.with_name(f"{top}.py"), path.with_name(top)) if top else ()
-    near = next((each for each in beside if each.exists()), None)
-    if near is None:
+    beside = [file for file in (path.with_name(f"{top}.py"), path.with_name(top)) if top and file.exists()]
+    if not beside:
         return ""
-    return (
-        f"{near.name} lies beside it, but is no installed package, and a task file is run by itself: copy what it needs"
-        " into the task file, or install the project, as by `pip install -e .`"
-    )
+    hint = f"{beside[0].name} lies beside it, but is no installed package, and a task file is run by itself: copy what"
+    return f"{hint} it needs into the task file, or install the project, as by `pip install -e .`"
 
 
 def hint_for(error: Exception, path: Path) -> str:
-    """The edit that fixes an error of a task file, if known; else empty."""
+    """Return the edit that fixes an error of a task file, or an empty text."""
     if isinstance(error, RewardgenError):
         return error.hint
     if isinstance(error, PermissionError) and error.errno == errno.EPERM:
         return "the sandbox lets it start no process and open no connection: do without, or run with `--sandbox off`"
     if isinstance(error, ModuleNotFoundError) and (near := neighbour(path, error.name or "")):
         return near
-    offered = getattr(sys.modules.get("rewardgen"), "__all__", ())  # what task files import, and this may not
+    offered = getattr(sys.modules.get("rewardgen"), "__all__", ())  # names that task files import
     if isinstance(error, NameError) and error.name in offered:
         return f"import it: `from rewardgen import {error.name}`"
     if isinstance(error, ImportError) and error.name == "rewardgen":
-        wanted = re.search(r"cannot import name '(\w+)'", str(error))
-        return did_you_mean(wanted[1], offered) if wanted else ""
+        name = re.search(r"cannot import name '(\w+)'", str(error))
+        return did_you_mean(name[1], offered) if name else ""
     if isinstance(error, AttributeError) and error.name and error.obj is not None:
-        close = nearest(error.name, [each for each in dir(error.obj) if each[0] != "_"], sure=True)
+        close = nearest(error.name, [member for member in dir(error.obj) if member[0] != "_"], sure=True)
         return f"did you mean `{close}`?" if close else ""
     return next((hint for pattern, hint in _HINTS if re.search(pattern, str(error))), "")
 
 
 def _place(error: Exception, path: str) -> tuple[str, int | None]:
-    """Outermost function of the task file on the traceback, and the innermost line in that file."""
+    """Return the outermost function of the task file in the traceback, and the innermost line of the file."""
     if isinstance(error, SyntaxError):
         return "", error.lineno
     entry, line = "", None
@@ -121,7 +117,7 @@ def _place(error: Exception, path: str) -> tuple[str, int | None]:
 
 
 def _refused(error: BaseException | None) -> str | None:
-    """The file that could not be opened although its modes allow it: the sandbox refused."""
+    """Return the file that the sandbox refused to open although its mode allows reading."""
     while error is not None:
         if isinstance(error, PermissionError) and error.errno == errno.EACCES:
             name = error.filename

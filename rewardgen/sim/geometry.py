@@ -1,4 +1,4 @@
-"""Geometry of models: which parts can come into contact, and how high the lowest point of a geom is."""
+"""Geometry of models: possible contacts, and the lowest point of a geom."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -12,8 +12,8 @@ import mujoco
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.constants import constant
 from rewardgen.sim.protocol import OWN_SENSORS
+from rewardgen.sim.tensors import constant
 
 _SHAPE = mujoco.mjtGeom
 _HINT = (
@@ -23,7 +23,7 @@ _HINT = (
 
 
 def geoms_of(model: mujoco.MjModel, kind: int, index: int) -> list[int]:
-    """The geoms of a body (`mjOBJ_BODY`), or the geom itself (`mjOBJ_GEOM`)."""
+    """Return the geoms of a body (`mjOBJ_BODY`), or the geom itself (`mjOBJ_GEOM`)."""
     if kind == mujoco.mjtObj.mjOBJ_GEOM:
         return [index]
     start = int(model.body_geomadr[index])
@@ -31,7 +31,7 @@ def geoms_of(model: mujoco.MjModel, kind: int, index: int) -> list[int]:
 
 
 def can_touch(model: mujoco.MjModel, some: Iterable[int], others: Iterable[int]) -> bool:
-    """True if any of some geoms may come into contact with any of others, as MuJoCo filters before it looks closer."""
+    """True if MuJoCo's contact filters allow a contact between any of some geoms and any of others."""
     return any(_collide(model, one, other) for one, other in itertools.product(some, others))
 
 
@@ -69,7 +69,7 @@ def _collide(model: mujoco.MjModel, one: int, other: int) -> bool:
 
 
 def lowest_point(model: mujoco.MjModel, geom: int, position: Tensor, rotation: Tensor) -> Tensor:
-    """Height of a geom's lowest point, (N,) [m], from its centre (N, 3) and its rotation matrix by rows, (N, 9).
+    """Return the height of a geom's lowest point, (N,) [m], from its centre (N, 3) and rotation matrix by rows (N, 9).
 
     Raises:
         TaskError: The geom is a plane, a height field or another shape without a lowest point.

@@ -1,4 +1,4 @@
-"""Environments over any `gymnasium.Env`, stepped one after another in this process."""
+"""Environments over any `gymnasium.Env`, stepped one after another in one process."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 _NUMBERS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Tuple, spaces.Dict)
 MOST_SEEN = 4096
-"""Most numbers in an observation."""
+"""Largest size of an observation."""
 _UNBOUNDED = 1.0
-"""Range of an entry of an action that has no limit."""
+"""Bound of an action entry that the environment does not bound."""
 
 
 class ActionCoder:
-    """Turns rows of numbers, as policies return them, into actions of a space.
+    """Converts the numbers that policies return into actions of a space.
 
-    A choice among n is n numbers of which the largest is taken; rewards read 1 for it and 0 for the others.
+    A choice among n options is n numbers, of which the largest wins; rewards read 1 for the winner, else 0.
 
     Args:
         space: `Box`, `Discrete`, `MultiDiscrete` or `MultiBinary`.
-        names: Names of the entries, if each has one.
+        names: Names of all entries, if known.
 
     Raises:
         TaskError: The space is of another kind.
@@ -57,10 +57,12 @@ class ActionCoder:
             plain = [f"action_{number}" for number in range(len(low))]
         elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
             counts = [space.n] if isinstance(space, spaces.Discrete) else space.nvec.ravel().tolist()
-            self.choices = tuple(int(each) for each in counts)
-            plain = [f"choice_{each}" for each in range(sum(self.choices))]
+            self.choices = tuple(int(count) for count in counts)
+            plain = [f"choice_{option}" for option in range(sum(self.choices))]
             if len(self.choices) > 1:
-                plain = [f"choice_{one}_{each}" for one, count in enumerate(self.choices) for each in range(count)]
+                plain = [
+                    f"choice_{group}_{option}" for group, size in enumerate(self.choices) for option in range(size)
+                ]
         elif isinstance(space, spaces.MultiBinary):
             self.choices = ()
             plain = [f"switch_{number}" for number in range(int(np.prod(space.shape)))]
@@ -72,7 +74,7 @@ class ActionCoder:
         self.parts = tuple(names) if len(names) == len(plain) else tuple(plain)
 
     def taken(self, action: np.ndarray) -> np.ndarray:
-        """Actions (N, A) as rewards read them: 0 and 1 where something is chosen."""
+        """Return actions (N, A) as rewards read them: 1 for a winning option, 0 for the others."""
         if isinstance(self._space, spaces.MultiBinary):
             return (action > 0.5).astype(np.float32)
         if not self.choices:
@@ -85,7 +87,7 @@ class ActionCoder:
         return chosen
 
     def decoded(self, taken: np.ndarray) -> Any:
-        """The action of one environment, from what rewards read of it, (A,)."""
+        """Return the action of one environment, from the numbers that rewards read, (A,)."""
         space = self._space
         if isinstance(space, spaces.Box):
             whole = np.issubdtype(space.dtype, np.integer)
@@ -101,16 +103,16 @@ class ActionCoder:
 
 
 class GymReading(NamedTuple):
-    """The values to read from an environment.
+    """Values to read from an environment.
 
     Attributes:
-        declared: The variables by name.
-        info: Keys of `info` to read, with their shapes; a key that a step lacks keeps its value.
-        read: From observations and infos, each (N, ...), to the variables.
-        rows: `read` gets observations as rows of numbers (N, O), instead of those of the environment.
-        success: Key of `info` with success; empty if there is none.
+        declared: Variables by name.
+        info: Shapes of the keys of `info` to read; a key that a step lacks keeps its value.
+        read: Function from observations and infos, (N, ...) each, to the variables.
+        rows: True if `read` takes flat observations (N, O) instead of the environment's own.
+        success: Key of `info` with success, if any.
         model: Quantities of the MuJoCo model, by name.
-        model_file: File of that model.
+        model_file: File of the MuJoCo model.
     """
 
     declared: Mapping[str, Var]
@@ -126,15 +128,15 @@ class GymVecEnv(VecEnv):
     """The `VecEnv` of Gymnasium environments.
 
     Args:
-        path: The task file, for messages.
-        make: Makes one environment, with no time limit below `episode_steps`.
-        reading: What is read from it.
-        coder: Converts its actions.
+        path: Task file, for messages.
+        make: Makes one environment, with a time limit of at least `episode_steps`.
+        reading: Values to read from an environment.
+        coder: Converts actions.
         seeds: One seed per group of environments.
         envs_per_seed: Environments of each seed.
         episode_steps: Control steps of a full episode.
         control_step_s: Duration of a control step [s].
-        rows_per_env: Rows of one environment, all of the same episode.
+        rows_per_env: Rows of tensors per environment, such as the agents of a game.
 
     Raises:
         TaskError: The environment raised, or the variables break their contract.
@@ -199,17 +201,13 @@ class GymVecEnv(VecEnv):
         return torch.from_numpy(self._flat.copy())
 
     def picture(self, index: int) -> np.ndarray:
-        """See `VecEnv.picture`.
-
-        Raises:
-            TaskError: The environment makes no pictures.
-        """
+        """See `VecEnv.picture`."""
         with env_faults(self._path):
             env = self._envs[index // self._each]
             if loaded := of_mujoco():
                 loaded.render_fast(env)
-            found: Any = env.render()
-        pixels = np.asarray(found)
+            rendered: Any = env.render()
+        pixels = np.asarray(rendered)
         if pixels.dtype != np.uint8 or pixels.shape[2:] != (3,):
             raise TaskError("its `render` returns no picture", "return an array (H, W, 3) uint8")
         return pixels
@@ -262,7 +260,7 @@ class GymVecEnv(VecEnv):
         return seen_size(self._space)
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
-        """One control step of one environment, by actions as rewards read them, (rows, A)."""
+        """Step one environment, with actions as rewards read them, (rows, A)."""
         step: Any = self._envs[index].step(self._coder.decoded(taken[0]))
         observation, reward, terminated, truncated, info = step
         self._see(index, observation)
@@ -274,11 +272,11 @@ class GymVecEnv(VecEnv):
         self._reward[row] = one_number(reward)
         self._success[row] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
         for key, values in self._info.items():
-            found = np.asarray(info.get(key, values[row]), dtype=np.float64)
-            values[row] = found if found.shape == values[row].shape else values[row]
+            value = np.asarray(info.get(key, values[row]), dtype=np.float64)
+            values[row] = value if value.shape == values[row].shape else values[row]
 
     def _begin(self, index: int) -> None:
-        """Begin the next episode of one environment, which depends on these three numbers alone."""
+        """Begin the next episode of one environment; only the seed, its index and the episode number decide it."""
         seed = start_seed(self._seeds[index], self._index[index], self._episode[index])
         self._ended[:, self._rows(index)] = False
         self._reset(index, seed)
@@ -296,20 +294,19 @@ class GymVecEnv(VecEnv):
     def _read(self) -> dict[str, Tensor]:
         infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}
         seen = torch.from_numpy(self._flat.copy()) if self._reading.rows else _stacked(self._raw)
-        own = self._reading.read(seen, Named("info", infos))
-        require(mapping_problems("variables", own))
-        found = dict(own)
+        variables = self._reading.read(seen, Named("info", infos))
+        require(mapping_problems("variables", variables))
         if self._model:
-            states = [state for each in self._envs if (state := of_mujoco().state_of(each)) is not None]
-            found |= self._model.read(states)
+            states = [state for env in self._envs if (state := of_mujoco().state_of(env)) is not None]
+            variables = {**variables, **self._model.read(states)}
         if not self._checked:
-            require(variable_problems(self._reading.declared, found, self.num_envs))
+            require(variable_problems(self._reading.declared, variables, self.num_envs))
             self._checked = True
-        return {name: found[name].float() for name in self._reading.declared}
+        return {name: variables[name].float() for name in self._reading.declared}
 
 
 def of_mujoco() -> Any:
-    """The module `gym_model`; None while MuJoCo is not loaded, which an export may lack."""
+    """Return the module `gym_model`; None if no environment loaded MuJoCo, which exports may lack."""
     if sys.modules.get("mujoco") is None:
         return None
     from rewardgen.sim import gym_model
@@ -318,29 +315,22 @@ def of_mujoco() -> Any:
 
 
 def one_number(reward: Any) -> float:
-    """An environment's reward for a step.
-
-    Raises:
-        TaskError: The reward is not one number.
-    """
-    paid = np.asarray(reward)
-    if paid.size != 1:
-        made = "gymnasium.wrappers.TransformReward(gymnasium.make(...), sum)"
-        raise TaskError(
-            f"its reward has {paid.size} parts",
-            f"write a task file with `class MyTask(GymTask):` and `env = lambda: {made}`, or weigh them otherwise",
-        )
-    return float(paid.item())
+    """Return an environment's reward as one number, else raise `TaskError`."""
+    numbers = np.asarray(reward)
+    if numbers.size != 1:
+        hint = "sum them in a task file: `env = lambda: gymnasium.wrappers.TransformReward(gymnasium.make(...), sum)`"
+        raise TaskError(f"its reward has {numbers.size} parts", hint)
+    return float(numbers.item())
 
 
 def start_seed(seed: int, index: int, episode: int) -> int:
-    """The seed of one episode of one environment, by its group's seed and its index in the group."""
+    """Return the seed of an episode by the group's seed, the environment's index in it and the episode number."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{index}/{episode}".encode()).digest()[:4], "big") >> 1
 
 
 @contextmanager
 def env_faults(path: Path) -> Iterator[None]:
-    """Turn what an environment raises into a `TaskError`, with the line if the task file defines the environment."""
+    """Turn an environment's exception into a `TaskError`, with the line if the task file defines the environment."""
     try:
         yield
     except TaskError:
@@ -348,12 +338,11 @@ def env_faults(path: Path) -> Iterator[None]:
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}"
-        if any(each.filename == str(path) for each in frames):
+        if any(frame.filename == str(path) for frame in frames):
             with task_faults(path, "env"):
                 raise
         what = f"{type(error).__name__} ({where}): {error}".rstrip(": ")
-        hint = hint_for(error, path)
-        hint = hint or "see whether it runs by itself: make it, reset it, and step it with random actions"
+        hint = hint_for(error, path) or "run it by itself: make it, reset it, and step it with random actions"
         if "display" in what.lower():
             hint = "a worker has no display: ask for none at the top of a task file, with pyglet by"
             hint += ' `import pyglet; pyglet.options["headless"] = True`, with SDL by'
@@ -362,11 +351,7 @@ def env_faults(path: Path) -> Iterator[None]:
 
 
 def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:
-    """The part of an observation space that is made of numbers; of a dict, the entries that are.
-
-    Raises:
-        TaskError: The space has no numbers.
-    """
+    """Return a numeric observation space, or the numeric entries of a dict space; else raise `TaskError`."""
     if isinstance(space, spaces.Dict):
         parts: dict[str, spaces.Space[Any]] = {key: part for key, part in space.items() if isinstance(part, _NUMBERS)}
         if parts:
@@ -377,24 +362,24 @@ def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:
 
 
 def seen_numbers(space: spaces.Space[Any], observation: Any) -> np.ndarray:
-    """An observation as the row of numbers that a policy sees; `space` is the result of `readable`."""
+    """Flatten an observation to the row of numbers that a policy sees; `space` is a result of `readable`."""
     if isinstance(space, spaces.Dict):
         return np.concatenate([seen_numbers(part, observation[key]) for key, part in space.items()])
     return np.asarray(spaces.flatten(space, observation))
 
 
 def seen_size(space: spaces.Space[Any]) -> int:
-    """Size of the result of `seen_numbers`."""
+    """Return the size of a row of `seen_numbers`."""
     return spaces.flatdim(space)
 
 
 def _stacked(raw: Sequence[Any]) -> Any:
-    """Observations of N environments as one: a tensor (N, ...), or a dict or tuple of them as the space has it."""
+    """Stack observations of N environments: a tensor (N, ...), or a dict or tuple of tensors, as in the space."""
     first = raw[0]
     if isinstance(first, str):
         return list(raw)
     if isinstance(first, Mapping):
-        return {key: _stacked([each[key] for each in raw]) for key in first}
+        return {key: _stacked([observation[key] for observation in raw]) for key in first}
     if isinstance(first, tuple):
         return tuple(_stacked(parts) for parts in zip(*raw, strict=True))
-    return torch.from_numpy(np.stack([np.asarray(each) for each in raw]).astype(np.float32))
+    return torch.from_numpy(np.stack([np.asarray(observation) for observation in raw]).astype(np.float32))

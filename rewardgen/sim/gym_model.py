@@ -1,6 +1,6 @@
-"""Quantities of Gymnasium's MuJoCo environments, read in a copy of the model with sensors.
+"""Quantities of Gymnasium's MuJoCo environments, read from a copy of the model with sensors.
 
-Actuator forces and turns since the episode began are not part of a state, and cannot be read.
+A state holds no actuator forces and no turns since the episode began, so such quantities cannot be read.
 """
 
 # MuJoCo's compiled modules carry no type stubs.
@@ -28,7 +28,7 @@ _MOMENTS = ("JOINTACTFRC", "ACTUATORFRC")
 
 
 def state_of(env: Any) -> np.ndarray | None:
-    """Positions, velocities and mocap bodies of an environment in one row; None if it is not MuJoCo's."""
+    """Return positions, velocities and mocap poses of a MuJoCo environment in one row; None for other environments."""
     data: Any = getattr(env.unwrapped, "data", None)
     if not (isinstance(getattr(env.unwrapped, "model", None), mujoco.MjModel) and isinstance(data, mujoco.MjData)):
         return None
@@ -36,14 +36,14 @@ def state_of(env: Any) -> np.ndarray | None:
 
 
 def render_fast(env: Any) -> None:
-    """Set a model to render fast: soft shadows of many texels take seconds per picture without a GPU."""
+    """Reduce shadow quality: without a GPU, full shadows take seconds per picture."""
     model: Any = getattr(getattr(env, "unwrapped", env), "model", None)
     if isinstance(model, mujoco.MjModel):
         model.vis.quality.shadowsize, model.vis.quality.offsamples = 1024, 0
 
 
 def model_file(env: Any) -> Path | None:
-    """The file of an environment's model, if the model was not changed after loading."""
+    """Return the file of an environment's model; None if the model was changed after loading."""
     state, path = state_of(env), Path(str(getattr(env.unwrapped, "fullpath", "")))
     if state is None or not path.is_file():
         return None
@@ -62,30 +62,30 @@ def model_file(env: Any) -> Path | None:
 
 
 def readable_off(quantity: Quantity) -> bool:
-    """True if a state determines the quantity."""
-    return not quantity.turning and not any(each.kind in _MOMENTS for each in quantity.sensed)
+    """True if a state of a model determines the quantity."""
+    return not quantity.turning and not any(sensor.kind in _MOMENTS for sensor in quantity.sensed)
 
 
 class ModelReader:
-    """Reads quantities of the states of N environments of one model file.
+    """Reads quantities from the states of N environments of one model file.
 
     Raises:
         TaskError: The model lacks a part, or a state does not determine a quantity.
     """
 
     def __init__(self, path: Path, quantities: Mapping[str, Quantity], num_envs: int) -> None:
-        for name, each in quantities.items():
-            if not readable_off(each):
-                raise TaskError(f"`{name}` cannot be read off an environment of Gymnasium", "compute it in `variables`")
+        for name, quantity in quantities.items():
+            if not readable_off(quantity):
+                raise TaskError(f"`{name}` cannot be read from a Gymnasium environment", "compute it in `variables`")
         model = compile_model(path, lambda spec: with_sensors(spec, quantities.values()))
         self._quantities, self._rows = dict(quantities), torch.arange(num_envs)
         self._simulator = CpuSimulator(model, num_envs, 1)
         self.view = SimView(self._simulator)
 
     def read(self, states: Sequence[np.ndarray]) -> dict[str, Tensor]:
-        """The quantities, each (N,) or (N, k), from the `state_of` each environment."""
+        """Return the quantities, (N,) or (N, k) each, from the `state_of` of each environment."""
         model = self._simulator.model
         qpos, qvel, mocap = torch.from_numpy(np.stack(states)).split((model.nq, model.nv, 7 * model.nmocap), 1)
         places = mocap.reshape(-1, model.nmocap, 7) if model.nmocap else None
         self._simulator.reset(self._rows, qpos, qvel, places)
-        return {name: each.read(self.view).clone() for name, each in self._quantities.items()}
+        return {name: quantity.read(self.view).clone() for name, quantity in self._quantities.items()}

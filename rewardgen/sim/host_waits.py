@@ -1,4 +1,4 @@
-"""Detects calls that make the host wait for a GPU, on any device, by the names of the calls."""
+"""Detection of calls that make the host wait for a GPU, by name, on any device."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _READS = frozenset(
         *("__contains__", "__format__", "__repr__", "repeat_interleave", "bincount"),
     )
 )
-"""Calls for which the host needs numbers, or their count."""
+"""Calls for which the host needs numbers of the device, or their count."""
 _SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy", "new_tensor"))
 """Calls that send numbers from the host to the device."""
 
 
 class HostWaits(TorchFunctionMode):
-    """Notes the usual calls that make a host wait, while it is entered.
+    """Context that records the usual calls that make a host wait.
 
     Attributes:
-        reads: Names of the calls for which the host needs what the device computes.
-        sends: Names of those that send numbers to the device.
+        reads: Names of calls for which the host needs numbers of the device.
+        sends: Names of calls that send numbers to the device.
     """
 
     def __init__(self) -> None:
@@ -43,13 +43,13 @@ class HostWaits(TorchFunctionMode):
         parts = _parts(args[1]) if name in ("__getitem__", "__setitem__") else []
         if name in _READS or any(map(_is_read, parts)) or (name == "where" and len(args) + len(options) == 1):
             self.reads.append(name)
-        elif name in _SENDS or any(isinstance(each, list | tuple | range | np.ndarray) for each in parts):
+        elif name in _SENDS or any(isinstance(part, list | tuple | range | np.ndarray) for part in parts):
             self.sends.append(name)
         return func(*args, **options)
 
 
 def _parts(key: Any) -> Sequence[Any]:
-    """The parts of an index `values[...]`."""
+    """Return the parts of an index `values[...]`."""
     return key if isinstance(key, tuple) else [key]
 
 
@@ -57,4 +57,4 @@ def _is_read(part: Any) -> bool:
     """True for a mask, or a slice up to a number on the device."""
     bounds = (part.start, part.stop, part.step) if isinstance(part, slice) else ()
     is_mask = isinstance(part, Tensor) and part.dtype in (torch.bool, torch.uint8)
-    return is_mask or any(isinstance(each, Tensor) for each in bounds)
+    return is_mask or any(isinstance(bound, Tensor) for bound in bounds)

@@ -1,6 +1,6 @@
-"""Episodes of the clean evaluation, kept so that later rewards can be tried on them before any training.
+"""Episodes of the clean evaluation, kept to try later rewards on before training.
 
-The files hold what rewards read and nothing of fitness or success: those stay with the orchestrator.
+The files hold inputs of rewards, but no fitness and no success, which stay with the orchestrator.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _LENGTHS = "lengths"
 
 
 class KeptInputs(NamedTuple):
-    """The inputs of rewards over several episodes, one after the other.
+    """Inputs of rewards over several episodes, one after the other.
 
     Attributes:
         inputs: Variables, `action`, and `prev_` of each, name to (M, ...) float32.
-        lengths: Control steps of each episode; they sum up to M.
+        lengths: Control steps of each episode; their sum is M.
     """
 
     inputs: dict[str, Tensor]
@@ -42,12 +42,12 @@ def choose_episodes(fitness: Tensor, count: int) -> list[int]:
 
 
 def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = False) -> bytes:
-    """Content of a file with the lived steps of some of N episodes, in the order of `chosen`.
+    """Return the content of a file with some of N episodes, up to their ends, in the order of `chosen`.
 
     Args:
         episode: Episodes of N envs.
         chosen: Indices of the episodes.
-        hidden: Include values for the task's own rewards that no generated reward may read.
+        hidden: Include inputs that only the task's own rewards may read.
     """
     lengths = [int(episode.lengths[env]) for env in chosen]
     arrays = {
@@ -63,7 +63,7 @@ def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = Fal
 
 
 def load_episodes(path: Path) -> KeptInputs:
-    """Read a file that `pack_episodes` made.
+    """Read a file of `pack_episodes`.
 
     Raises:
         RunFolderError: The file is missing or damaged.

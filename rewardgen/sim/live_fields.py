@@ -1,4 +1,4 @@
-"""Base of simulators of MuJoCo models: facts of the model, fields bound when first read, and their last values."""
+"""Shared parts of simulators of MuJoCo models: facts of the model, fields by name, and their values before a step."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
-from rewardgen.sim.rows import put_rows, rows_of
+from rewardgen.sim.tensors import put_rows, rows_of
 
 CONTACT_FORCES = "cfrc_ext"
 MOCAP = ("mocap_pos", "mocap_quat")
@@ -19,14 +19,7 @@ LARGEST_STATE = 1e10
 
 
 class ModelFacts:
-    """The attributes of a `Simulator` that follow from a MuJoCo model.
-
-    Args:
-        model: The model.
-        num_envs: N.
-        frame_skip: Physics steps per control step.
-        device: Where the simulator's tensors lie.
-    """
+    """Attributes of a `Simulator` that follow from a MuJoCo model."""
 
     takes_masks = False
     most_envs: int | None = None
@@ -40,23 +33,23 @@ class ModelFacts:
         self.action_parts = action_parts(model)
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """See `Simulator.names`; kinds are those of mjModel, such as `body`, `joint`, `sensor` and `key`."""
+        """See `Simulator.names`; a kind is a noun of mjModel, such as `body`, `joint`, `sensor` or `key`."""
         count = getattr(self.model, {"joint": "njnt", "actuator": "nu"}.get(kind, f"n{kind}"))
         return tuple(getattr(self.model, kind)(index).name for index in range(count))
 
 
 class LiveFields(ModelFacts):
-    """Fields of all envs by name, and their values before the last control step."""
+    """Fields of all envs by name, bound when first read, and their values before the last control step."""
 
     def __init__(self, model: mujoco.MjModel, num_envs: int, frame_skip: int, device: torch.device) -> None:
         super().__init__(model, num_envs, frame_skip, device)
         self._fields: dict[str, Tensor] = {}
         self._before: dict[str, Tensor] = {}
         self._fresh = True
-        """True while all episodes have just begun."""
+        """True if all envs were reset since the last step."""
 
     def field(self, name: str) -> Tensor:
-        """See `Simulator.field`; `cfrc_ext` exists with `contact_forces` only."""
+        """See `Simulator.field`; `cfrc_ext` needs `contact_forces`."""
         if name not in self._fields:
             import mujoco.batch  # missing in older releases
 
@@ -74,11 +67,11 @@ class LiveFields(ModelFacts):
         return self._before[name]
 
     def _bound(self, name: str) -> Tensor:
-        """The field, (N, ...) float64, live from now on."""
+        """Bind a field: (N, ...) float64, live from now on."""
         raise NotImplementedError
 
     def _remember(self, which: Tensor | None = None) -> None:
-        """Store the present fields as those before, of some envs, (n,) int64 or (N,) bool, or of all."""
+        """Copy the present fields to the values before, for some envs, (n,) int64 or (N,) bool, or for all."""
         for name, earlier in self._before.items():
             if which is None:
                 earlier.copy_(self._fields[name])
@@ -92,7 +85,7 @@ class LiveFields(ModelFacts):
 
 
 def action_parts(model: mujoco.MjModel) -> tuple[str, ...]:
-    """Names of the actuators, in order; an actuator without a name is called after the joint it drives."""
+    """Return the names of the actuators; an unnamed actuator has the name of its joint."""
     return tuple(model.actuator(index).name or _driven(model, index) for index in range(model.nu))
 
 
@@ -103,5 +96,5 @@ def _driven(model: mujoco.MjModel, index: int) -> str:
 
 
 def without_contact_forces() -> TaskError:
-    """Error of a task that reads contact forces without asking for them."""
+    """Build the error of a task that reads contact forces without requesting them."""
     return TaskError("`cfrc_ext` is read but not computed", "set `needs_contact_forces = True` in the task")

@@ -1,4 +1,4 @@
-"""MuJoCo models: finding, compiling and naming them, and the roles of their bodies."""
+"""MuJoCo models: finding and compiling files, naming parts, and roles of bodies."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -36,16 +36,16 @@ def load_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = Non
 
 
 def compile_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = None) -> mujoco.MjModel:
-    """Compile an MJCF or URDF file, without MuJoCo's automatic reset, so that a divergence can be seen.
+    """Compile an MJCF or URDF file, without MuJoCo's automatic reset, which would hide a divergence.
 
     Args:
-        path: The file.
-        prepare: Changes the model before it is compiled; all its parts have names then.
+        path: Model file.
+        prepare: Changes the model before compilation; all parts have names by then.
 
     Raises:
         TaskError: The file does not compile.
     """
-    # MuJoCo would log each warning to a file in the working folder; `restore_diverged` reports divergences.
+    # Without this, MuJoCo logs warnings to a file in the working folder; `restore_diverged` reports divergences.
     mujoco.set_mju_user_warning(lambda message: None)
     try:
         if prepare is None:
@@ -65,17 +65,17 @@ def compile_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = 
 def name_parts(spec: mujoco.MjSpec) -> None:
     """Name unnamed parts after their body: `torso_2` is the second body in `torso`, `foot_geom` a geom of `foot`.
 
-    A plane of the world is the `floor`. Names stay the same as long as nothing is inserted before their part.
+    A plane is the `floor`. Parts inserted later do not rename parts before them.
     """
     sorts = {"body": spec.bodies, "geom": spec.geoms, "joint": spec.joints, "site": spec.sites}
     sorts["actuator"] = spec.actuators
-    taken = {sort: {part.name for part in parts} for sort, parts in sorts.items()}
+    used = {sort: {part.name for part in parts} for sort, parts in sorts.items()}
 
-    def give(part: Any, sort: str, wanted: str) -> None:
+    def give(part: Any, sort: str, stem: str) -> None:
         if not part.name:
-            names = (wanted if number == 1 else f"{wanted}_{number}" for number in count(1))
-            part.name = next(name for name in names if name not in taken[sort])
-            taken[sort].add(part.name)
+            names = (stem if number == 1 else f"{stem}_{number}" for number in count(1))
+            part.name = next(name for name in names if name not in used[sort])
+            used[sort].add(part.name)
 
     for body in spec.bodies:
         if not body.name:
@@ -91,7 +91,7 @@ def name_parts(spec: mujoco.MjSpec) -> None:
 
 
 def find_model(name: object, task_file: Path) -> Path:
-    """The model file that a task file names, relative to itself or as `model_asset` knows it.
+    """Return the model file that a task file names: a path relative to the task file, or a name of `model_asset`.
 
     Raises:
         TaskError: The task file names no model, or the file is missing.
@@ -102,14 +102,13 @@ def find_model(name: object, task_file: Path) -> Path:
         return asset
     path = task_file.parent / name
     if not path.is_file():
-        raise TaskError(
-            f"there is no model file {path}", f"`model` in {task_file.name} is relative to the task file's folder"
-        )
+        hint = f"`model` in {task_file.name} is relative to the task file's folder"
+        raise TaskError(f"there is no model file {path}", hint)
     return path
 
 
 def included_files(path: Path) -> tuple[Path, ...]:
-    """A model's file, then all files that it includes; empty for a model that cannot be read."""
+    """Return a model's file and the files that it includes; empty for an unreadable model."""
     try:
         return tuple(dict.fromkeys((path, *map(Path, mujoco.mju_getXMLDependencies(str(path))))))
     except mujoco.FatalError:
@@ -121,14 +120,12 @@ def _check_actuators(model: mujoco.MjModel, path: Path) -> None:
         raise TaskError(f"{path.name} has no actuator", actuator_hint(model, path))
     free = [name for name, limited in zip(action_parts(model), model.actuator_ctrllimited, strict=True) if not limited]
     if free:
-        raise TaskError(
-            f"{path.name} has actuators without a control range: {', '.join(free)}",
-            'give each a range: `ctrllimited="true" ctrlrange="-1 1"`',
-        )
+        hint = 'give each a range: `ctrllimited="true" ctrlrange="-1 1"`'
+        raise TaskError(f"{path.name} has actuators without a control range: {', '.join(free)}", hint)
 
 
 def actuator_hint(model: mujoco.MjModel, path: Path) -> str:
-    """The edit that gives a model actuators for its first joints."""
+    """Return the edit that adds actuators for a model's first joints."""
     motors = []
     for index in range(model.njnt):
         name, kind = model.joint(index).name, mujoco.mjtJoint(model.jnt_type[index])
@@ -144,9 +141,9 @@ def actuator_hint(model: mujoco.MjModel, path: Path) -> str:
 
 
 def body_roles(model: mujoco.MjModel) -> list[Role]:
-    """The role of each body: robot if its tree has an actuator, object if it can move, else world.
+    """Return the role of each body: robot if its tree has an actuator, object if it can move, else world.
 
-    In a model without actuators the largest tree is the robot.
+    Without actuators, the largest tree is the robot.
     """
     driven = {int(model.body_rootid[body]) for body in _driven_bodies(model)}
     if not driven:

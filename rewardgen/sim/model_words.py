@@ -15,7 +15,7 @@ from rewardgen.sim.live_fields import action_parts
 from rewardgen.sim.model import body_roles
 
 _MOST_LISTED = 6
-"""Moving things that are listed one by one; of motors twice as many."""
+"""Largest number of listed masses, and half that of motors."""
 _MOST_SHAPES = 10
 _UNITS = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m", int(mujoco.mjtJoint.mjJNT_SLIDE): "N"}
 _MOTOR = tuple(
@@ -26,7 +26,7 @@ _MOTOR = tuple(
 )
 """Kinds of transmission, gain, bias and dynamics of a plain motor: its force is the clipped action times a constant."""
 _WEIGHTLESS = 1e-6
-"""Mass below which a thing is only a mark [kg]."""
+"""Largest mass of a mark [kg]."""
 _PALE = 0.25
 """Saturation and brightness below which a colour has no common name."""
 _HUES = (
@@ -37,12 +37,12 @@ _HUES = (
 
 
 def robot_words(model: mujoco.MjModel) -> str:
-    """One line on masses, motor limits and shapes; empty where nothing is known."""
+    """Describe masses, motor limits and shapes in one line."""
     return " ".join(filter(None, (body_words(model), things_words(model))))
 
 
 def body_words(model: mujoco.MjModel) -> str:
-    """One line on masses [kg] and on motor limits [N, N m] if all motors are plain."""
+    """Describe masses [kg] in one line, and motor limits [N, N m] if all motors are plain."""
     return " ".join(filter(None, (_masses(model), _motors(model))))
 
 
@@ -72,7 +72,7 @@ def _motors(model: mujoco.MjModel) -> str:
 
 
 def _motor_limit(model: mujoco.MjModel, actuator: int) -> str:
-    """The largest force or torque of a plain motor, with its unit; empty for other actuators."""
+    """Return the largest force or torque of a plain motor with its unit; empty for other actuators."""
     kinds = (model.actuator_trntype, model.actuator_gaintype, model.actuator_biastype, model.actuator_dyntype)
     plain = tuple(int(kind[actuator]) for kind in kinds) == _MOTOR and model.actuator_ctrllimited[actuator]
     unit = _UNITS.get(int(model.jnt_type[model.actuator_trnid[actuator, 0]])) if plain else None
@@ -85,7 +85,7 @@ def _motor_limit(model: mujoco.MjModel, actuator: int) -> str:
 
 
 def things_words(model: mujoco.MjModel) -> str:
-    """One line on the shapes of things, of the robot's ends and of marks; empty without things or with too many."""
+    """Describe shapes of things, of the robot's ends and of sites in one line; empty without things or with many."""
     roles, parents = body_roles(model), {int(parent) for parent in model.body_parentid}
     if "object" not in roles:
         return ""
@@ -100,7 +100,7 @@ def things_words(model: mujoco.MjModel) -> str:
 
 
 def geom_words(model: mujoco.MjModel, index: int) -> str:
-    """Form, size and colour of a geom, its place if it never moves, and `touches nothing` if so."""
+    """Describe a geom: form, size, colour, place if it never moves, and `touches nothing` if so."""
     material = int(model.geom_matid[index])
     colour = colour_name(model.geom_rgba[index] if material < 0 else model.mat_rgba[material])
     words = [_form(int(model.geom_type[index]), model.geom_size[index]), colour]
@@ -115,13 +115,13 @@ def geom_words(model: mujoco.MjModel, index: int) -> str:
 
 
 def site_words(model: mujoco.MjModel, index: int) -> str:
-    """Form, size and colour of a site."""
+    """Describe a site: form, size and colour."""
     words = (_form(int(model.site_type[index]), model.site_size[index]), colour_name(model.site_rgba[index]))
     return ", ".join(filter(None, words))
 
 
 def _form(kind: int, size: Sequence[float] | np.ndarray) -> str:
-    """The form of a geom or site of a `mjtGeom` kind, with its size [m]."""
+    """Describe the form and size [m] of a geom or site of a `mjtGeom` kind."""
     name = str(mujoco.mjtGeom(kind).name).removeprefix("mjGEOM_").lower()
     words = {
         "sphere": f"sphere of radius {size[0]:.3g} m",
@@ -133,7 +133,7 @@ def _form(kind: int, size: Sequence[float] | np.ndarray) -> str:
 
 
 def colour_name(rgba: Sequence[float] | np.ndarray) -> str:
-    """Common name of a colour; empty for grey, black, white, brown and nearly transparent."""
+    """Return the common name of a colour; empty for grey, black, white, brown and nearly transparent."""
     hue, saturation, value = colorsys.rgb_to_hsv(*(float(part) for part in rgba[:3]))
     if min(saturation, value, float(rgba[3])) < _PALE or (hue < _HUES[1][0] and saturation * value < 0.6):
         return ""

@@ -1,6 +1,6 @@
-"""Choice of the moments by which an episode is described: those between which it runs straightest.
+"""Choice of the moments that describe an episode: between them, values change most nearly linearly.
 
-Shapes: T steps of an episode, R rows of its table, S steps of all episodes that are told together.
+Shapes: T steps of an episode, R rows of the episode's table, S steps of all episodes of a report.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import torch
 from torch import Tensor
 
 _APART = 0.01
-"""Shortest time between two moments, relative to the episode's length."""
+"""Least distance of two moments, relative to the episode's length."""
 _CLEARLY = 0.1
-"""Part of its range that a row is away from the middle of it, on either side, to count as on that side."""
+"""Least distance from the middle of a range, relative to the range, that counts as a side of the middle."""
 _STRAIGHT = 0.03
-"""Distance of all rows from a straight line, relative to their spans, that is not worth another moment."""
+"""Distance from a straight line, relative to the span, that needs no further moment."""
 
 
 def row_values(values: Tensor, part: int | None) -> Tensor:
-    """A row of a table of episodes, (T, N).
+    """Return a row of a table of episodes, (T, N).
 
     Args:
-        values: Of a variable, (T, N, ...).
-        part: Which of its parts; None for a scalar, or the size of a vector.
+        values: Values of a variable, (T, N, ...).
+        part: Index of a part; None for a scalar, or for the norm of a vector.
     """
     if values.dim() == 2:
         return values
@@ -32,15 +32,15 @@ def row_values(values: Tensor, part: int | None) -> Tensor:
 
 
 def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Tensor:
-    """Ranges of the rows that show when most changes, (R,) float64; 0 for all others.
+    """Return the ranges of the rows that decide the moments, (R,) float64; 0 for all other rows.
 
-    The parts of a vector share the widest of their spans: the tremble of a height says nothing beside a way of metres.
-    What is 0 or 1 throughout, constant up to rounding, or not finite at some step does not count.
+    The parts of a vector share their widest range, so that a tremble of one part beside metres of another has no
+    weight. Rows that are 0 or 1 throughout, constant up to rounding, or not finite do not count.
 
     Args:
-        series: (S, R).
-        owners: Name of each row's variable.
-        leading: Variables that say when most changes.
+        series: Rows of the table, (S, R).
+        owners: Variable of each row.
+        leading: Variables that decide the moments.
     """
     low, high = series.double().aminmax(dim=0)
     span = high - low
@@ -48,22 +48,22 @@ def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Te
     counts = span.isfinite() & ~switches & (span > 1e-6 * torch.maximum(low.abs(), high.abs()))
     span = span.where(counts, 0.0)
     for owner in set(owners):
-        own = torch.tensor([each == owner for each in owners], device=series.device)
-        span = span.where(~own | (span == 0), span[own].max() if owner in leading else 0.0)
+        rows = torch.tensor([name == owner for name in owners], device=series.device)
+        span = span.where(~rows | (span == 0), span[rows].max() if owner in leading else 0.0)
     return span
 
 
 def leading_variables(units: Mapping[str, str]) -> set[str]:
-    """The variables that say when most changes: states, for rates jump at every contact; rates where there is no other.
+    """Return the variables that decide the moments: states, because rates jump at contacts; rates without a state.
 
     Args:
-        units: Name of each variable to its unit.
+        units: Unit of each variable.
     """
     return {name for name, unit in units.items() if "/s" not in unit} or {*units}
 
 
 def crossings(values: Tensor) -> int:
-    """Count how often (T,) passes from clearly below the middle of its range to clearly above it, or back."""
+    """Count how often values (T,) change from clearly below the middle of their range to clearly above, or back."""
     low, high = values.min(), values.max()
     place = values - (low + high) / 2
     sides = place[place.abs() > _CLEARLY * (high - low)].sign()
@@ -71,23 +71,23 @@ def crossings(values: Tensor) -> int:
 
 
 def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:
-    """The first step, the last, and one by one the step at which a row is farthest from straight lines between them.
+    """Choose the first step, the last, then repeatedly the step at which a row is farthest from linear interpolation.
 
     Args:
-        series: The rows of one episode, (T, R).
-        span: Of each row, (R,); those of 0 do not count.
-        most: Moments at most, 2 or more.
+        series: Rows of one episode, (T, R).
+        span: Span of each row, (R,); a row with span 0 does not count.
+        most: Largest number of moments, at least 2.
 
     Returns:
-        Steps from 0, in order; fewer than `most` if all rows run straight between them.
+        Step indices in order; fewer than `most` if all rows are nearly linear between the moments.
     """
     rows = span > 0
     scaled = series[:, rows].double() / span[rows]
     chosen, gap = sorted({0, len(series) - 1}), round(_APART * len(series))
     while len(chosen) < min(most, len(series)) and scaled.shape[1]:
         missed = (scaled - _between(scaled, chosen)).abs().amax(1)
-        for each in chosen:  # two that lie side by side tell little more than one
-            missed[max(0, each - gap) : each + gap + 1] = 0.0
+        for step in chosen:
+            missed[max(0, step - gap) : step + gap + 1] = 0.0
         farthest = int(missed.argmax())
         if float(missed[farthest]) <= _STRAIGHT:
             break
@@ -96,7 +96,7 @@ def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:
 
 
 def _between(series: Tensor, chosen: Sequence[int]) -> Tensor:
-    """Straight lines between some steps of (T, R)."""
+    """Interpolate (T, R) linearly between some steps."""
     knots = torch.tensor(chosen, device=series.device)
     steps = torch.arange(len(series), device=series.device)
     left = (torch.searchsorted(knots, steps, right=True) - 1).clamp(max=len(knots) - 2)

@@ -1,4 +1,4 @@
-"""MuJoCo on CPU threads. Nothing above it knows that these envs are numpy arrays."""
+"""MuJoCo on CPU threads, with numpy arrays below the tensors."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -19,7 +19,7 @@ from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, Live
 
 
 class CpuSimulator(LiveFields):
-    """N envs over `mujoco.batch`; a `Simulator`. The arguments are those of `SimulatorFactory`."""
+    """A `Simulator` of N envs over `mujoco.batch`, with the arguments of `SimulatorFactory`."""
 
     def __init__(
         self,
@@ -31,12 +31,12 @@ class CpuSimulator(LiveFields):
         contact_forces: bool = False,
         current_fields: bool = False,
     ) -> None:
-        if contact_forces and current_fields:  # forces belong to the contacts of the substep that they come from
+        if contact_forces and current_fields:
             what = "contact forces are those of the last physics substep, and other fields cannot be later"
             raise TaskError(what, "set one of `needs_contact_forces` and `current_fields`")
         super().__init__(model, num_envs, frame_skip, torch.device("cpu"))
         self._frame_skip = frame_skip
-        # A batch that keeps each env's data goes on from the stage that it has computed, instead of doing it twice.
+        # A persistent batch continues from the computed stage instead of computing the stage twice.
         import mujoco.batch  # missing in older releases
 
         self._batch = mujoco.batch.Batch(model, num_envs, threads, persistent=contact_forces or current_fields)
@@ -92,7 +92,7 @@ class CpuSimulator(LiveFields):
         self._fresh = self._fresh or len(which) == self.num_envs
 
     def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:
-        """Contact forces from the contacts of the last substep, as Gymnasium computes them after `mj_step`."""
+        """Compute contact forces of the last substep, as Gymnasium does after `mj_step`."""
         forces = self._arrays[CONTACT_FORCES]
         for env in ids:
             self._batch.get_data(env, scratch)

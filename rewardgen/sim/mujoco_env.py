@@ -1,4 +1,4 @@
-"""Environments over a simulator of a MuJoCo model: besides `SimulatorEnv`, random states, words and films of it."""
+"""Environments of a MuJoCo model: `SimulatorEnv` with random states, words about the robot, and poses for films."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -21,10 +21,10 @@ from rewardgen.sim.sim_env import Dynamics, SimulatorEnv
 from rewardgen.sim.sim_view import SimView
 
 _PERTURBING_SEED = 30_000_001
+_DRAWS, _ALIKE = 3, 1e-9
+"""Random states of the search for variables beyond all actions, and the largest difference of equal values."""
 _UNLIMITED_SHIFT = {mujoco.mjtJoint.mjJNT_HINGE: (-math.pi, math.pi), mujoco.mjtJoint.mjJNT_SLIDE: (-0.5, 0.5)}
 """Shift of a joint without limits, by its type [rad, m]."""
-_MOVED_DRAWS = 3
-_SAME_VALUE = 1e-9
 
 
 class MujocoVecEnv(SimulatorEnv):
@@ -62,7 +62,7 @@ class MujocoVecEnv(SimulatorEnv):
 
     def beyond_actions(self) -> dict[str, tuple[bool, ...]]:
         """See `VecEnv.beyond_actions`; envs are reset, and left in arbitrary states."""
-        return parts_beyond_actions(self)
+        return _parts_beyond_actions(self)
 
     def pose(self) -> Tensor:
         """See `VecEnv.pose`."""
@@ -93,11 +93,10 @@ def _perturb(qpos: Tensor, model: mujoco.MjModel, joint: int, distance: Tensor, 
     qpos[:, start] += distance[:, 0] * (drawn - qpos[:, start] if limited else drawn)
 
 
-def parts_beyond_actions(envs: MujocoVecEnv) -> dict[str, tuple[bool, ...]]:
-    """Find the parts of variables that are drawn at the start of an episode and stay as they are.
+def _parts_beyond_actions(envs: MujocoVecEnv) -> dict[str, tuple[bool, ...]]:
+    """Find the parts of variables that differ between starts and stay equal when all movable joints are moved.
 
-    Everything that can be moved is moved; a part counts if it differs between starts and does not change then. Things
-    that can touch something count as movable, so a box to be pushed is, and a mark on the floor is not.
+    A joint counts as movable if its tree has a geom that can touch: a box to be pushed does, a mark does not.
     """
     qpos_fixed, qvel_fixed = _unreached(envs.model)
     if not qpos_fixed:
@@ -105,25 +104,25 @@ def parts_beyond_actions(envs: MujocoVecEnv) -> dict[str, tuple[bool, ...]]:
     envs.reset()
     qpos, qvel = envs.view.qpos.clone(), envs.view.qvel.clone()
     at_start = _parts(envs)
-    fixed = {name: (values.amax(0) - values.amin(0)) > _SAME_VALUE for name, values in at_start.items()}
-    for number in range(_MOVED_DRAWS):
+    fixed = {name: (values.amax(0) - values.amin(0)) > _ALIKE for name, values in at_start.items()}
+    for number in range(_DRAWS):
         envs.perturb(number)
         moved_qpos, moved_qvel = envs.view.qpos.clone(), envs.view.qvel.clone()
         moved_qpos[:, qpos_fixed], moved_qvel[:, qvel_fixed] = qpos[:, qpos_fixed], qvel[:, qvel_fixed]
         envs.place(moved_qpos, moved_qvel)
         for name, values in _parts(envs).items():
-            fixed[name] &= ((values - at_start[name]).abs() <= _SAME_VALUE).all(0)
+            fixed[name] &= ((values - at_start[name]).abs() <= _ALIKE).all(0)
     return {name: tuple(parts.tolist()) for name, parts in fixed.items() if bool(parts.any())}
 
 
 def _parts(envs: MujocoVecEnv) -> dict[str, Tensor]:
-    """A copy of the present variables, (N, parts) each."""
+    """Copy the present variables, (N, parts) each."""
     values = envs.variables_now()
     return {name: value.reshape(len(value), -1).double().clone() for name, value in values.items()}
 
 
 def _unreached(model: mujoco.MjModel) -> tuple[list[int], list[int]]:
-    """Positions and velocities of joints that no actuator moves, nothing can touch and nothing ties to others."""
+    """Indices into qpos and qvel of joints that no actuator moves, nothing touches and nothing ties to others."""
     if model.neq or model.ntendon or not model.nu:
         return [], []
     data = mujoco.MjData(model)

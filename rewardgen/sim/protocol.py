@@ -1,4 +1,4 @@
-"""The seam between environments and physics: what a simulator is, and how one of a MuJoCo model is made."""
+"""The seam between environments and physics: `Simulator`, and the registry of simulators of MuJoCo models."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -18,15 +18,14 @@ from rewardgen.sim.mujoco_cpu import CpuSimulator
 
 
 class Simulator(Protocol):
-    """N envs of one physical system, stepped together; independent of tasks, episodes and rewards.
+    """N envs of one physical system, stepped together, without tasks, episodes and rewards.
 
-    Everything lies on `device`, env axis first; states and fields are float64. An env's numbers must not depend on the
-    envs beside it.
+    All tensors lie on `device`, env axis first; states and fields are float64. An env must not depend on other envs.
 
-    To add a physics engine, derive a class from this one and let a task's `make_envs` return
-    `SimulatorEnv(self, YourSimulator(...), seeds)`. To add another way to step MuJoCo models, write a class with a
-    `model` too and register its factory, `SIMULATORS.register("point-mass", PointMass)`; a `MujocoTask` chooses it by
-    name, `simulator = "point-mass"`.
+    To add a physics engine, derive a class and let a task's `make_envs` return
+    `SimulatorEnv(self, YourSimulator(...), seeds)`. To add another way to step MuJoCo models, define `model` too and
+    register the class, `SIMULATORS.register("point-mass", PointMass)`; a `MujocoTask` selects it with
+    `simulator = "point-mass"`.
     """
 
     device: torch.device
@@ -35,7 +34,7 @@ class Simulator(Protocol):
     control_step_s: float
     """Duration of a control step [s]."""
     state_size: tuple[int, int]
-    """Entries of the positions and of the velocities, (nq, nv)."""
+    """Numbers of positions and of velocities, (nq, nv)."""
     action_low: Tensor
     """Lowest control of each actuator, (A,) float32."""
     action_high: Tensor
@@ -43,24 +42,24 @@ class Simulator(Protocol):
     action_parts: tuple[str, ...]
     """Names of the actuators."""
     takes_masks: bool = False
-    """True if `reset` also takes a mask: on a GPU the host would wait to number envs."""
+    """True if `reset` also takes a mask, for which the host need not wait for a GPU."""
     most_envs: int | None = None
-    """Envs that the device's free memory has room for; None if unlimited."""
+    """Largest N that fits into the device's free memory; None if unlimited."""
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of the system's parts of a kind, such as `body` or `joint`, in the order in which fields have them."""
+        """Return the names of parts of a kind, such as `body` or `joint`, in the order of the fields."""
         return ()
 
     def field(self, name: str) -> Tensor:
-        """A field of every env, (N, ...), live: its tensor changes with the next step.
+        """Return a field of all envs, (N, ...), live: the tensor changes with the next step.
 
         Raises:
-            TaskError: The field is unknown, or was first read after an episode had begun.
+            TaskError: The field is unknown, or is first read in the middle of an episode.
         """
         ...
 
     def before(self, name: str) -> Tensor:
-        """A field before the last control step, (N, ...); the current value in envs that were just reset.
+        """Return a field before the last control step, (N, ...); the current value in envs that were just reset.
 
         Raises:
             TaskError: As for `field`.
@@ -72,17 +71,17 @@ class Simulator(Protocol):
 
         Args:
             control: Actuator controls, (N, A), within their ranges.
-            ids: Which envs, (n,) int64; all by default. The others stay as they are.
+            ids: Envs to advance, (n,) int64; all by default. Other envs do not change.
         """
         ...
 
     def reset(
         self, which: Tensor, qpos: Tensor | None = None, qvel: Tensor | None = None, mocap: Tensor | None = None
     ) -> None:
-        """Put envs into a state and compute all that follows from it, without a trace of earlier states.
+        """Put envs into a state and compute all fields, without a trace of earlier states.
 
         Args:
-            which: Which envs, (n,) int64; or a mask, (N,) bool: then n is N below, and rows of other envs are ignored.
+            which: Envs, (n,) int64; or a mask, (N,) bool: then n is N, and rows of other envs are ignored.
             qpos: Positions, (n, nq); the reference pose by default.
             qvel: Velocities, (n, nv); zero by default.
             mocap: Position and quaternion of each mocap body, (n, nmocap, 7); unchanged by default.
@@ -90,9 +89,9 @@ class Simulator(Protocol):
         ...
 
     def restore_diverged(self) -> Tensor:
-        """Put envs with a state that is not finite back to their state before the control step, at rest.
+        """Return envs with a state that is not finite to their positions before the control step, at rest.
 
-        Called once after each control step. Derived fields may keep their values from before the step.
+        Called once after each control step. Derived fields may keep their earlier values.
 
         Returns:
             True for envs that diverged, (N,) bool.
@@ -107,7 +106,7 @@ class MujocoSimulator(Simulator, Protocol):
 
 
 class SimulatorFactory(Protocol):
-    """Makes a simulator of a MuJoCo model; the class itself, if its constructor takes these arguments."""
+    """Makes a simulator of a MuJoCo model: a function, or a class with these constructor arguments."""
 
     def __call__(
         self,
@@ -119,25 +118,25 @@ class SimulatorFactory(Protocol):
         contact_forces: bool,
         current_fields: bool,
     ) -> MujocoSimulator:
-        """A simulator of a model.
+        """Make a simulator.
 
         Args:
             model: The compiled model, with MuJoCo's automatic reset switched off.
             num_envs: N.
             frame_skip: Physics steps per control step.
             threads: Physics threads on the CPU.
-            contact_forces: Compute `cfrc_ext` after each control step, one pass per env.
-            current_fields: Fields that follow from positions and velocities describe the state after a control step,
-                as after `mj_step1`, instead of the last physics substep.
+            contact_forces: Compute `cfrc_ext` after each control step.
+            current_fields: Compute derived fields of the state after a control step, as `mj_step1` does, instead of
+                those of the last physics substep.
         """
         ...
 
 
 OWN_SENSORS = "rewardgen:"
-"""Prefix of the names of the sensors that are added to a model."""
+"""Prefix of the names of sensors that rewardgen adds to a model."""
 MUJOCO_CPU = "mujoco-cpu"
 ON_DEVICE = {"cuda": "mujoco-warp", "warp-cpu": "mujoco-warp-cpu"}
-"""Device to the simulator that takes the place of `MUJOCO_CPU` there."""
+"""Simulator that replaces `MUJOCO_CPU` on a device, by device."""
 
 
 def _warp(device: str) -> SimulatorFactory:

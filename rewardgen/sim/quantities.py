@@ -1,8 +1,8 @@
-"""Typed variables that are read off a model by the names of its parts: `height = Body("torso").height`.
+"""Typed variables that name parts of a model: `height = Body("torso").height`.
 
-Each is a `Var` that brings its unit, its meaning and the way it is read, so that a task file declares it in one line.
-What MuJoCo can sense is read from a sensor that is added to the model when it is compiled; the rest from the joints'
-state. As all derived quantities do, sensors describe the last physics substep.
+A `Quantity` is a `Var` with a unit, a meaning and a function that reads its value. Most quantities read a MuJoCo
+sensor, which is added when the model is compiled; the rest read joint positions and velocities. Sensors describe the
+last physics substep.
 """
 
 # MuJoCo's compiled modules carry no type stubs.
@@ -22,55 +22,33 @@ from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.text import quoted
 from rewardgen.sim.geometry import geoms_of
 from rewardgen.sim.protocol import OWN_SENSORS
-from rewardgen.sim.rows import put_rows, rows_of
 from rewardgen.sim.sim_view import SimView
+from rewardgen.sim.tensors import heading, put_rows, rows_of, upright
 from rewardgen.sim.variables import Var
 
 XYZ = ("x", "y", "z")
 _FOUND, _FORCE = 1, 2
-"""Data of a contact sensor: the number of contacts, and their force."""
+"""Data of a contact sensor: number of contacts, and force."""
 _NET_FORCE = 3
 
-
-def upright(quaternion: Tensor) -> Tensor:
-    """Cosine of the angle between a body's own z axis and the world's, (N,): 1 upright, -1 upside down.
-
-    Args:
-        quaternion: (w, x, y, z), (N, 4), of any length but zero.
-    """
-    squares = quaternion.square()
-    return 1.0 - 2.0 * (squares[:, 1] + squares[:, 2]) / squares.sum(1)
-
-
-def heading(quaternion: Tensor) -> Tensor:
-    """Angle of a body's own x axis about the world's z axis, (N,) [rad]: 0 along +x, positive to the left.
-
-    Args:
-        quaternion: (w, x, y, z), (N, 4), of any length but zero.
-    """
-    w, x, y, z = quaternion.unbind(1)
-    return torch.atan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
-
-
-_Kind = Literal["xbody", "body", "geom", "site", "camera", "joint", "tendon", "actuator", "thing", "contact"]
+_Kind = Literal["xbody", "body", "geom", "site", "joint", "tendon", "actuator", "thing", "contact"]
 _KINDS = {
     "xbody": mujoco.mjtObj.mjOBJ_XBODY,
     "body": mujoco.mjtObj.mjOBJ_BODY,
     "geom": mujoco.mjtObj.mjOBJ_GEOM,
     "site": mujoco.mjtObj.mjOBJ_SITE,
-    "camera": mujoco.mjtObj.mjOBJ_CAMERA,
     "joint": mujoco.mjtObj.mjOBJ_JOINT,
     "tendon": mujoco.mjtObj.mjOBJ_TENDON,
     "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
 }
 _LISTED = {"xbody": "bodies", "body": "bodies"}
-"""Attribute of `MjSpec` that lists the parts of a kind, where it is not the kind with an s."""
+"""Attribute of `MjSpec` that lists the parts of a kind, unless it is the kind with an s."""
 
 
 class Part(NamedTuple):
-    """A part of a model. `thing` is the first body, geom, site or camera of a name; `contact` the first body or geom.
+    """A part of a model. The kind `thing` is the first body, geom or site of a name, `contact` the first body or geom.
 
-    `geom:foot` is the geom, where a body is called `foot` too.
+    The name `geom:foot` means the geom even if a body is called `foot`.
     """
 
     kind: _Kind
@@ -78,12 +56,12 @@ class Part(NamedTuple):
 
 
 class Sensed(NamedTuple):
-    """A sensor to be added to the model.
+    """A sensor that a quantity adds to the model.
 
     Attributes:
-        kind: Its type, as MuJoCo's `mjSENS_` constants name it.
-        of: The part it is on; None for the whole model.
-        to: The part in whose frame it measures, or the second of two parts.
+        kind: Type, as in MuJoCo's `mjSENS_` constants.
+        of: Part with the sensor; None for the whole model.
+        to: Part in whose frame the sensor measures, or the second of two parts.
     """
 
     kind: str
@@ -93,18 +71,18 @@ class Sensed(NamedTuple):
     @property
     def name(self) -> str:
         """Name in the model."""
-        return OWN_SENSORS + ":".join([self.kind, *(f"{each.kind}/{each.name}" for each in (self.of, self.to) if each)])
+        return OWN_SENSORS + ":".join([self.kind, *(f"{part.kind}/{part.name}" for part in (self.of, self.to) if part)])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity(Var):
-    """A variable that is read off the model.
+    """A variable that is read from the model.
 
     Args:
-        read: From the simulation to the value, (N,) or (N, k).
-        code: The expression that declares the quantity.
-        sensed: The sensors that `read` needs.
-        turning: The body whose turns are counted, if any.
+        read: Function from the simulation to the value, (N,) or (N, k).
+        code: Expression that declares the quantity.
+        sensed: Sensors that `read` needs.
+        turning: Body whose turns are counted, if any.
     """
 
     read: Callable[[SimView], Tensor] = field(compare=False)
@@ -113,12 +91,12 @@ class Quantity(Var):
     turning: str = ""
 
     def told(self, meaning: str) -> Quantity:
-        """The same quantity with other words for the designer: its meaning, frame and sign convention."""
+        """Return the quantity with another meaning for the designer, with frame and sign convention."""
         return replace(self, meaning=meaning, code=f"{self.code}.{call('told', meaning)}")
 
 
 def call(function: str, *arguments: str | tuple[str, ...]) -> str:
-    """The source of a call. Names of a model's parts may hold any character, so they are quoted as Python does."""
+    """Return the source of a call with quoted arguments."""
     return f"{function}({', '.join(map(quoted, arguments))})"
 
 
@@ -130,18 +108,33 @@ def _quantity(
     parts: tuple[str, ...] = (),
     change: Callable[[Tensor], Tensor] | None = None,
 ) -> Quantity:
-    """A quantity of a single sensor; the first number if it has no parts."""
+    """Build a quantity of a single sensor; without parts it is the sensor's first number."""
     change = change or ((lambda values: values) if parts else (lambda values: values[:, 0]))
     sensor = sensed.name
     read = lambda sim: change(sim.sensor(sensor))  # noqa: E731
     return Quantity(unit, meaning, parts, read=read, code=code, sensed=(sensed,))
 
 
-class _Placed:
-    """A part with a place in the world."""
+class _Sensed:
+    """A part of the model with quantities that are one sensor each."""
 
-    def __init__(self, name: str, kind: _Kind, code: str) -> None:
-        self.name, self._part, self._code = name, Part(kind, name), code
+    def __init__(self, name: str, kind: _Kind) -> None:
+        self.name, self._part, self._code = name, Part(kind, name), call(type(self).__name__, name)
+
+    def _of(
+        self,
+        name: str,
+        unit: str,
+        meaning: str,
+        sensor: str,
+        parts: tuple[str, ...] = (),
+        change: Callable[[Tensor], Tensor] | None = None,
+    ) -> Quantity:
+        return _quantity(f"{self._code}.{name}", unit, meaning, Sensed(sensor, self._part), parts, change)
+
+
+class _Placed(_Sensed):
+    """A part with a place in the world."""
 
     @property
     def position(self) -> Quantity:
@@ -159,23 +152,12 @@ class _Placed:
         """Linear velocity in the world's frame, (N, 3) [m/s]."""
         return self._of("velocity", "m/s", f"velocity of {self.name} along the world's axes", "FRAMELINVEL", XYZ)
 
-    def _of(
-        self,
-        name: str,
-        unit: str,
-        meaning: str,
-        sensor: str,
-        parts: tuple[str, ...] = (),
-        change: Callable[[Tensor], Tensor] | None = None,
-    ) -> Quantity:
-        return _quantity(f"{self._code}.{name}", unit, meaning, Sensed(sensor, self._part), parts, change)
-
 
 class Body(_Placed):
     """A body of the model, by name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "xbody", call("Body", name))
+        super().__init__(name, "xbody")
 
     @property
     def local_velocity(self) -> Quantity:
@@ -189,7 +171,7 @@ class Body(_Placed):
 
     def _along_own_axes(self, name: str, unit: str, what: str, sensor: str) -> Quantity:
         sensed = (Sensed(sensor, self._part), Sensed("FRAMEQUAT", self._part))
-        sensors = [each.name for each in sensed]
+        sensors = [sensor.name for sensor in sensed]
         read = lambda sim: _rotated_back(*map(sim.sensor, sensors))  # noqa: E731
         meaning = f"{what} of {self.name}, along its own axes"
         return Quantity(unit, meaning, XYZ, read=read, code=f"{self._code}.{name}", sensed=sensed)
@@ -238,14 +220,14 @@ class Site(_Placed):
     """A site of the model, by name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "site", call("Site", name))
+        super().__init__(name, "site")
 
 
 class Geom(_Placed):
     """A geom of the model, by name."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, "geom", call("Geom", name))
+        super().__init__(name, "geom")
 
     @property
     def clearance(self) -> Quantity:
@@ -254,58 +236,54 @@ class Geom(_Placed):
         return Quantity("m", meaning, read=lambda sim: sim.clearance(self.name), code=f"{self._code}.clearance")
 
 
-class CentreOfMass:
-    """The centre of mass of a body, by name, with all that hangs on it."""
+class CentreOfMass(_Sensed):
+    """The centre of mass of a body, by name, with all bodies that hang on it."""
 
     def __init__(self, body: str) -> None:
-        self._body, self._part = body, Part("body", body)
+        super().__init__(body, "body")
 
     @property
     def position(self) -> Quantity:
-        """Its position in the world, (N, 3) [m]."""
-        meaning = f"centre of mass of {self._body} and all that hangs on it, in the world"
-        code = f"{call('CentreOfMass', self._body)}.position"
-        return _quantity(code, "m", meaning, Sensed("SUBTREECOM", self._part), XYZ)
+        """Position in the world, (N, 3) [m]."""
+        meaning = f"centre of mass of {self.name} and all that hangs on it, in the world"
+        return self._of("position", "m", meaning, "SUBTREECOM", XYZ)
 
     @property
     def velocity(self) -> Quantity:
-        """Its velocity along the world's axes, (N, 3) [m/s]."""
-        meaning = f"velocity of the centre of mass of {self._body} and all that hangs on it, along the world's axes"
-        code = f"{call('CentreOfMass', self._body)}.velocity"
-        return _quantity(code, "m/s", meaning, Sensed("SUBTREELINVEL", self._part), XYZ)
+        """Velocity along the world's axes, (N, 3) [m/s]."""
+        meaning = f"velocity of the centre of mass of {self.name} and all that hangs on it, along the world's axes"
+        return self._of("velocity", "m/s", meaning, "SUBTREELINVEL", XYZ)
 
 
 class _Joint:
     """A joint with one degree of freedom."""
 
-    _class, _type = "", mujoco.mjtJoint.mjJNT_HINGE
+    _type = mujoco.mjtJoint.mjJNT_HINGE
 
     def __init__(self, name: str) -> None:
-        self.name = name
+        self.name, self._code = name, call(type(self).__name__, name)
 
     def _of(self, name: str, unit: str, meaning: str, values: str, address: str) -> Quantity:
         read = lambda sim: sim.field(values)[:, sim.joint(self.name, self._type, address)]  # noqa: E731
-        return Quantity(unit, meaning, read=read, code=f"{call(self._class, self.name)}.{name}")
+        return Quantity(unit, meaning, read=read, code=f"{self._code}.{name}")
 
     def _effort(self, name: str, unit: str) -> Quantity:
         meaning = f"what the actuators exert on the joint {self.name}"
         sensed = Sensed("JOINTACTFRC", Part("joint", self.name))
-        return _quantity(f"{call(self._class, self.name)}.{name}", unit, meaning, sensed)
+        return _quantity(f"{self._code}.{name}", unit, meaning, sensed)
 
 
 class Hinge(_Joint):
     """A hinge joint of the model, by name."""
 
-    _class = "Hinge"
-
     @property
     def angle(self) -> Quantity:
-        """Its angle, not wrapped, (N,) [rad]."""
+        """Angle, not wrapped, (N,) [rad]."""
         return self._of("angle", "rad", f"angle of the joint {self.name}", "qpos", "jnt_qposadr")
 
     @property
     def velocity(self) -> Quantity:
-        """Its angular velocity, (N,) [rad/s]."""
+        """Angular velocity, (N,) [rad/s]."""
         return self._of("velocity", "rad/s", f"angular velocity of the joint {self.name}", "qvel", "jnt_dofadr")
 
     @property
@@ -317,16 +295,16 @@ class Hinge(_Joint):
 class Slide(_Joint):
     """A slide joint of the model, by name."""
 
-    _class, _type = "Slide", mujoco.mjtJoint.mjJNT_SLIDE
+    _type = mujoco.mjtJoint.mjJNT_SLIDE
 
     @property
     def position(self) -> Quantity:
-        """Its position, (N,) [m]."""
+        """Position, (N,) [m]."""
         return self._of("position", "m", f"position of the joint {self.name}", "qpos", "jnt_qposadr")
 
     @property
     def velocity(self) -> Quantity:
-        """Its velocity, (N,) [m/s]."""
+        """Velocity, (N,) [m/s]."""
         return self._of("velocity", "m/s", f"velocity of the joint {self.name}", "qvel", "jnt_dofadr")
 
     @property
@@ -335,28 +313,25 @@ class Slide(_Joint):
         return self._effort("force", "N")
 
 
-class Tendon:
+class Tendon(_Sensed):
     """A tendon of the model, by name."""
 
     def __init__(self, name: str) -> None:
-        self._name, self._part = name, Part("tendon", name)
+        super().__init__(name, "tendon")
 
     @property
     def length(self) -> Quantity:
-        """Its length, (N,) [m; for a fixed tendon, in the unit of its joints]."""
-        code = f"{call('Tendon', self._name)}.length"
-        return _quantity(code, "m", f"length of the tendon {self._name}", Sensed("TENDONPOS", self._part))
+        """Length, (N,) [m; for a fixed tendon, the unit of its joints]."""
+        return self._of("length", "m", f"length of the tendon {self.name}", "TENDONPOS")
 
     @property
     def velocity(self) -> Quantity:
-        """The speed at which it grows longer, (N,) [m/s]."""
-        code = f"{call('Tendon', self._name)}.velocity"
-        meaning = f"speed at which the tendon {self._name} lengthens"
-        return _quantity(code, "m/s", meaning, Sensed("TENDONVEL", self._part))
+        """Rate of lengthening, (N,) [m/s]."""
+        return self._of("velocity", "m/s", f"speed at which the tendon {self.name} lengthens", "TENDONVEL")
 
 
 def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:  # noqa: N802
-    """A sensor of the model, by name, with its unit and meaning, and names of its numbers if it has several."""
+    """A sensor of the model, by name, with its unit, its meaning and the names of its numbers if it has several."""
     read = (lambda sim: sim.sensor(name)) if parts else (lambda sim: sim.sensor(name)[:, 0])
     code = call("Sensor", name, unit, meaning, *([parts] if parts else []))
     return Quantity(unit, meaning, parts, read=read, code=code)
@@ -365,51 +340,48 @@ def Sensor(name: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Q
 def Distance(one: str, other: str) -> Quantity:  # noqa: N802
     """Distance between the frame origins of two bodies, geoms or sites, (N,) [m].
 
-    A shared name means the body; `geom:foot` and `site:foot` are the others.
+    A shared name means the body; `geom:foot` and `site:foot` mean the geom and the site.
     """
-    return _between(
-        "Distance", one, other, "m", f"distance between the frame origins of {_phrase(one)} and {_phrase(other)}"
-    )
+    meaning = f"distance between the frame origins of {_phrase(one)} and {_phrase(other)}"
+    return _between("Distance", one, other, meaning)
 
 
 def Direction(one: str, other: str) -> Quantity:  # noqa: N802
     """The way from one body, geom or site to another along the world's axes, (N, 3) [m]."""
-    return _between(
-        "Direction", one, other, "m", f"the way from {_phrase(one)} to {_phrase(other)} along the world's axes", XYZ
-    )
+    meaning = f"the way from {_phrase(one)} to {_phrase(other)} along the world's axes"
+    return _between("Direction", one, other, meaning, XYZ)
 
 
-def _between(code: str, one: str, other: str, unit: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:
+def _between(code: str, one: str, other: str, meaning: str, parts: tuple[str, ...] = ()) -> Quantity:
     ends = tuple(Sensed("FRAMEPOS", Part("thing", name)) for name in (one, other))
-    start, end = (each.name for each in ends)
+    start, end = (sensor.name for sensor in ends)
 
     def read(sim: SimView) -> Tensor:
         way = sim.sensor(end) - sim.sensor(start)
         return way if parts else way.norm(dim=1)
 
-    return Quantity(unit, meaning, parts, read=read, code=call(code, one, other), sensed=ends)
+    return Quantity("m", meaning, parts, read=read, code=call(code, one, other), sensed=ends)
 
 
 def Touching(one: str, other: str) -> Quantity:  # noqa: N802
     """1 while two bodies or geoms are in contact, else 0, (N,).
 
-    A body touches with its own geoms, not with those of bodies that hang on it. A geom without a name is called after
-    its body, `foot_geom`, the next one `foot_geom_2`. Where a body has the same name, `geom:foot` is the geom.
+    A body touches with its own geoms, not with those of bodies that hang on it. The unnamed geoms of a body `foot` are
+    called `foot_geom`, `foot_geom_2` and so on. Where a body has the same name, `geom:foot` means the geom.
     """
-    sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
     meaning = f"1 while {_phrase(one)} touches {_phrase(other)}, else 0"
-    return _quantity(
-        call("Touching", one, other), "1", meaning, sensed, change=lambda told: (told[:, 0] > 0.0).to(told.dtype)
-    )
+    return _contact("Touching", one, other, "1", meaning, lambda contact: (contact[:, 0] > 0.0).to(contact.dtype))
 
 
 def ContactForce(one: str, other: str) -> Quantity:  # noqa: N802
     """Size of the net contact force between two bodies or geoms, (N,) [N]. For names, see `Touching`."""
-    sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
     meaning = f"size of the net contact force between {_phrase(one)} and {_phrase(other)}, 0 without contact"
-    return _quantity(
-        call("ContactForce", one, other), "N", meaning, sensed, change=lambda told: told[:, 1:4].norm(dim=1)
-    )
+    return _contact("ContactForce", one, other, "N", meaning, lambda contact: contact[:, 1:4].norm(dim=1))
+
+
+def _contact(code: str, one: str, other: str, unit: str, meaning: str, change: Callable[[Tensor], Tensor]) -> Quantity:
+    sensed = Sensed("CONTACT", Part("contact", one), Part("contact", other))
+    return _quantity(call(code, one, other), unit, meaning, sensed, change=change)
 
 
 def Energy(kind: Literal["kinetic", "potential"]) -> Quantity:  # noqa: N802
@@ -424,48 +396,46 @@ def Effort(actuator: str) -> Quantity:  # noqa: N802
 
 
 def with_sensors(spec: mujoco.MjSpec, quantities: Iterable[Quantity]) -> None:
-    """Add to a model, all of whose parts have names, the sensors that quantities read.
+    """Add the sensors of quantities to a model, all of whose parts must have names.
 
     Raises:
-        TaskError: The model lacks parts of some names; the message lists them all.
+        TaskError: The model lacks some parts; the message lists all of them.
     """
     missing: dict[str, str] = {}
-    for each in dict.fromkeys(sensed for quantity in quantities for sensed in quantity.sensed):
-        asked: dict[str, object] = {"name": each.name, "type": getattr(mujoco.mjtSensor, f"mjSENS_{each.kind}")}
+    for sensed in dict.fromkeys(sensed for quantity in quantities for sensed in quantity.sensed):
+        options: dict[str, object] = {"name": sensed.name, "type": getattr(mujoco.mjtSensor, f"mjSENS_{sensed.kind}")}
         try:
-            if each.of:
-                asked["objtype"], asked["objname"] = _found(spec, each.of)
-            if each.to:
-                asked["reftype"], asked["refname"] = _found(spec, each.to)
+            if sensed.of:
+                options["objtype"], options["objname"] = _resolve(spec, sensed.of)
+            if sensed.to:
+                options["reftype"], options["refname"] = _resolve(spec, sensed.to)
         except TaskError as error:
             missing[error.message] = error.hint
             continue
-        if each.kind == "CONTACT":
-            asked["intprm"] = [_FOUND | _FORCE, _NET_FORCE, 1]
-        spec.add_sensor(**asked)
+        if sensed.kind == "CONTACT":
+            options["intprm"] = [_FOUND | _FORCE, _NET_FORCE, 1]
+        spec.add_sensor(**options)
     if missing:
         raise TaskError("; ".join(missing), "; ".join(dict.fromkeys(missing.values())))
 
 
-def _found(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
-    kinds: Mapping[str, tuple[_Kind, ...]] = {
-        "thing": ("xbody", "geom", "site", "camera"),
-        "contact": ("body", "geom"),
-    }
+def _resolve(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
+    """Find a part in a model."""
+    kinds: Mapping[str, tuple[_Kind, ...]] = {"thing": ("xbody", "geom", "site"), "contact": ("body", "geom")}
     choices = [(kind, part.name) for kind in kinds.get(part.kind, (part.kind,))]
-    asked, _, name = part.name.partition(":")
-    choices += [(kind, name) for kind in kinds.get(part.kind, ()) if kind.removeprefix("x") == asked]
+    prefix, _, name = part.name.partition(":")
+    choices += [(kind, name) for kind in kinds.get(part.kind, ()) if kind.removeprefix("x") == prefix]
     for kind, name in choices:
         if getattr(spec, "body" if kind == "xbody" else kind)(name) is not None:
             return _KINDS[kind], name
     sort = {"thing": "body, geom or site", "contact": "body or geom", "xbody": "body"}.get(part.kind, part.kind)
-    there = {each.name for kind, _ in choices for each in getattr(spec, _LISTED.get(kind, f"{kind}s")) if each.name}
-    hint = did_you_mean(part.name, there) if there else "see `rewardgen robots show` for what it has"
+    names = {item.name for kind, _ in choices for item in getattr(spec, _LISTED.get(kind, f"{kind}s")) if item.name}
+    hint = did_you_mean(part.name, names) if names else "`rewardgen robots show` lists the parts of a model"
     raise TaskError(f"the model has no {sort} `{part.name}`", hint)
 
 
 def _phrase(name: str) -> str:
-    """A part in words; `geom:foot` is the geom of that name."""
+    """Describe a part; `geom:foot` becomes `the geom foot`."""
     kind, _, rest = name.partition(":")
     return f"the {kind} {rest}" if rest and kind in _KINDS else name
 
@@ -478,7 +448,10 @@ def _rotated_back(vector: Tensor, quaternion: Tensor) -> Tensor:
 
 
 class TurnCounter:
-    """Sums the rotations of bodies about their own axes into `view.rotated`; a step must turn less than a half turn."""
+    """Sums the rotations of bodies about their own axes into `view.rotated`.
+
+    A body must rotate by less than half a turn in a control step.
+    """
 
     def __init__(self, view: SimView, bodies: Iterable[str]) -> None:
         self._view = view
@@ -488,8 +461,8 @@ class TurnCounter:
 
     @classmethod
     def of(cls, view: SimView, declared: Iterable[Var]) -> TurnCounter:
-        """A counter for the variables that count turns."""
-        return cls(view, (each.turning for each in declared if isinstance(each, Quantity) and each.turning))
+        """Build a counter for the variables that count turns."""
+        return cls(view, (var.turning for var in declared if isinstance(var, Quantity) and var.turning))
 
     def begin(self, which: Tensor) -> None:
         """Count from zero in some envs, (n,) int64 or (N,) bool."""
@@ -509,7 +482,7 @@ class TurnCounter:
 
 
 def _rotation(before: Tensor, after: Tensor) -> Tensor:
-    """The rotation from one orientation to another as a vector in the first one's frame, (N, 3) [rad]."""
+    """Return the rotation between two orientations as a vector in the frame of the first, (N, 3) [rad]."""
     w1, v1, w2, v2 = before[:, :1], -before[:, 1:], after[:, :1], after[:, 1:]
     w = w1 * w2 - (v1 * v2).sum(1, keepdim=True)
     v = w1 * v2 + w2 * v1 + torch.linalg.cross(v1, v2)

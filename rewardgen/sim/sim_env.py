@@ -1,4 +1,4 @@
-"""Environments over any simulator: episodes, automatic reset, time limit, inputs of rewards; no reward, no fitness."""
+"""Environments over any simulator: episodes, automatic reset, time limit and inputs of rewards."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.host_waits import HostWaits
 from rewardgen.sim.protocol import Simulator
-from rewardgen.sim.rows import put_rows, rows_of
 from rewardgen.sim.state_view import Start, StateView
+from rewardgen.sim.tensors import put_rows, rows_of
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED, ActFunction, Step, VecEnv
 
 
 class Dynamics(Protocol):
-    """The simulated part of a task: where episodes begin, what is read, and what ends them. See `MujocoTask`."""
+    """The simulated part of a task: starts, variables, observations and terminations. See `MujocoTask`."""
 
     path: ClassVar[Path]
-    """The task file, for messages."""
+    """Task file, for messages."""
     episode_steps: ClassVar[int]
     scripted: ClassVar[Any] = None
-    """Optional method `scripted(sim, variables)`: the actions (N, A) of a controller."""
+    """Optional method `scripted(sim, variables)`, which returns the actions (N, A) of a controller."""
 
     def declared(self) -> dict[str, Var]:
-        """The variables by name."""
+        """Return the declared variables by name."""
         ...
 
     def reset(self, sim: Any, draw: Draws) -> Start:
-        """Positions (n, nq) and velocities (n, nv) of n new episodes, and perhaps their goals, name to (n, ...)."""
+        """Draw positions (n, nq), velocities (n, nv) and optionally goals, name to (n, ...), of n new episodes."""
         ...
 
     def read(self, sim: Any) -> dict[str, Tensor]:
-        """The variables after a control step, (N, ...) each."""
+        """Return the variables after a control step, (N, ...) each."""
         ...
 
     def observe(self, sim: Any, variables: Mapping[str, Tensor]) -> Tensor:
-        """The policy's observation, (N, O)."""
+        """Return the policy's observation, (N, O)."""
         ...
 
     def terminated(self, sim: Any, variables: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Cause that ends an episode to (N,) bool."""
+        """Return the envs whose episode ends, (N,) bool, by cause."""
         ...
 
 
 class SimulatorEnv(VecEnv):
-    """The `VecEnv` of a simulator. Everything is computed on the simulator's device.
+    """The `VecEnv` of a simulator, on the simulator's device.
 
     Args:
-        dynamics: The simulated part of the task.
-        simulator: N fresh envs.
+        dynamics: Simulated part of the task.
+        simulator: N new envs.
         seeds: One seed per N / len(seeds) envs.
-        view: The view that `dynamics` reads; of the simulator's fields by default.
+        view: View that `dynamics` reads; a `StateView` by default.
 
     Raises:
         TaskError: The dynamics break their contract.
@@ -87,7 +87,7 @@ class SimulatorEnv(VecEnv):
         self._awake = torch.ones_like(self._all, dtype=torch.bool)
         self._awake_ids: Tensor | None = None
         self._by_mask = False
-        """True if episodes begin without the host knowing where; then starts are drawn for all envs."""
+        """True if the host does not know which episodes begin; then starts are drawn for all envs."""
         self.observation_size, self.causes = self._rehearse()
 
     def reset(self, *, staggered: bool = False, anew: bool = False) -> Tensor:
@@ -108,12 +108,12 @@ class SimulatorEnv(VecEnv):
         self._awake_ids = self._awake.nonzero()[:, 0]
 
     def variables_now(self) -> dict[str, Tensor]:
-        """The present variables of every env, (N, ...) each."""
+        """Return the present variables, (N, ...) each."""
         with self._task_code():
             return self._dynamics.read(self.view)
 
     def place(self, qpos: Tensor, qvel: Tensor) -> Tensor:
-        """Put every env into a state, as if its episode had begun there; the observation, (N, O) float32.
+        """Put all envs into a state, as if their episodes began there, and return the observation, (N, O) float32.
 
         Args:
             qpos: Positions, (N, nq).
@@ -154,10 +154,10 @@ class SimulatorEnv(VecEnv):
         """Hook for subclasses: episodes have begun in some envs, (n,) int64 or (N,) bool."""
 
     def _advanced(self) -> None:
-        """Hook for subclasses: the simulator has done a control step."""
+        """Hook for subclasses: the simulator advanced by a control step."""
 
     def _task_code(self, method: str = "") -> AbstractContextManager[None]:
-        """Context in which the task's code runs."""
+        """Return the context in which task code runs."""
         return task_faults(self._dynamics.path, method, self.device)
 
     def _conclude(self, action: Tensor, diverged: Tensor) -> Step:
@@ -174,7 +174,7 @@ class SimulatorEnv(VecEnv):
         return Step(observation, final_observation, inputs, terminated, truncated, causes, episode_step)
 
     def _restarted(self, ended: Tensor, observation: Tensor) -> Tensor:
-        """Begin the next episode where one ended, (N,) bool; the observation, (N, O)."""
+        """Begin the next episode in envs whose episode ended, (N,) bool, and return the observation, (N, O)."""
         if self._by_mask:
             self._begin(ended)
             return torch.where(ended[:, None], self._observe(self.view), observation)
@@ -199,12 +199,12 @@ class SimulatorEnv(VecEnv):
         return self._dynamics.observe(view, self._dynamics.read(view)).float()
 
     def _rehearse(self) -> tuple[int, tuple[str, ...]]:
-        """Check what the task returns in one reset, then forget that reset; observation size and causes."""
+        """Check the results of the task's methods in one reset; return the observation size and causes."""
         dynamics = self._dynamics
         with self._task_code():
             with HostWaits() as waits:
                 self._begin(self._all)
-            # A `reset` in which the host takes part is not called for envs whose episodes go on.
+            # A `reset` that needs the host runs only for envs whose episode ended.
             self._by_mask = self._simulator.takes_masks and not waits.reads
             variables = dynamics.read(self.view)
             require(variable_problems(dynamics.declared(), variables, self.num_envs))

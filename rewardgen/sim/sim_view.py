@@ -1,4 +1,4 @@
-"""The view of a MuJoCo simulation that task code gets: state, and parts of the model by their names."""
+"""View of a MuJoCo simulation for task code: state, and parts of the model by name."""
 
 # MuJoCo's compiled modules carry no type stubs.
 # pyright: reportAttributeAccessIssue=false
@@ -16,20 +16,20 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.provenance import usable_cores
-from rewardgen.sim.constants import constant
 from rewardgen.sim.geometry import lowest_point
 from rewardgen.sim.model import body_roles
 from rewardgen.sim.protocol import OWN_SENSORS, MujocoSimulator
 from rewardgen.sim.state_view import StateView
+from rewardgen.sim.tensors import constant
 
 _MOST_PROPOSALS = 1000
 _MOST_ROLLED = 1024
-"""Envs that come to rest in one call."""
+"""Envs simulated by one call of `mujoco.rollout`, which returns every step."""
 _AXES = {mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE}
 
 
 def floats_alone(model: mujoco.MjModel) -> bool:
-    """True if a model begins with a robot's free joint, and nothing else floats freely."""
+    """True if the first joint of a model is the robot's free joint, and the only free joint."""
     free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
     alone = free.sum() == 1 and bool(free[0])
     return alone and body_roles(model)[model.jnt_bodyid[0]] == "robot"
@@ -38,11 +38,8 @@ def floats_alone(model: mujoco.MjModel) -> bool:
 class SimView(StateView):
     """All envs of a MuJoCo simulation as batched tensors, float64, env axis first.
 
-    The tensors are live: they change at the next control step, so clone what must be kept. As after `mj_step`, derived
-    fields such as `xpos` describe the last physics substep; `qpos` and `qvel` are current.
-
-    Args:
-        simulator: The simulator behind the view.
+    The tensors are live, as in `StateView`. As after `mj_step`, derived fields such as `xpos` describe the last physics
+    substep; `qpos` and `qvel` are current. A part that the model lacks raises a `TaskError` with the nearest name.
     """
 
     def __init__(self, simulator: MujocoSimulator) -> None:
@@ -77,7 +74,7 @@ class SimView(StateView):
         return self.field("ctrl")
 
     def _mocap(self, count: int, goals: Mapping[str, Tensor]) -> Tensor | None:
-        """Places of the mocap bodies, (n, nmocap, 7): a goal of a body's name moves that body, others stay."""
+        """Return the poses of the mocap bodies, (n, nmocap, 7); a goal with the name of a mocap body moves the body."""
         model, moved = self.model, self._mocap_ids
         for name, value in goals.items():
             if moved.get(name, 0) < 0 and value.shape[1:] in ((3,), (7,)):
@@ -99,29 +96,21 @@ class SimView(StateView):
 
     @cached_property
     def _mocap_ids(self) -> dict[str, int]:
-        """Body to its number among the mocap bodies, -1 for other bodies."""
+        """Index of each body among the mocap bodies, -1 for other bodies."""
         return dict(zip(self._simulator.names("body"), self.model.body_mocapid.tolist(), strict=True))
 
     @cached_property
     def floats_alone(self) -> bool:
-        """See the function of this name."""
+        """True if only the robot floats freely; see `floats_alone`."""
         return floats_alone(self.model)
 
     def keyframe(self, name: str) -> tuple[Tensor, Tensor]:
-        """Positions (nq,) and velocities (nv,) of a named keyframe of the model.
-
-        Raises:
-            TaskError: The model has no such keyframe.
-        """
+        """Return positions (nq,) and velocities (nv,) of a keyframe."""
         index = self._find("key", name)
         return self.constant(self.model.key_qpos[index]), self.constant(self.model.key_qvel[index])
 
     def sensor(self, name: str) -> Tensor:
-        """Reading of a named sensor of the model, (N, dimension).
-
-        Raises:
-            TaskError: The model has no such sensor.
-        """
+        """Return the reading of a sensor of the model, (N, dimension)."""
         if name not in self._readings:
             index = self._find("sensor", name)
             start = int(self.model.sensor_adr[index])
@@ -129,42 +118,26 @@ class SimView(StateView):
         return self.field("sensordata")[:, self._readings[name]]
 
     def body(self, name: str) -> int:
-        """Number of a named body: the index into fields such as `xpos` (N, nbody, 3).
-
-        Raises:
-            TaskError: The model has no such body.
-        """
+        """Return the index of a body in fields such as `xpos` (N, nbody, 3)."""
         return self._find("body", name)
 
     def geom(self, name: str) -> int:
-        """Number of a named geom: the index into fields such as `geom_xpos` (N, ngeom, 3).
-
-        Raises:
-            TaskError: The model has no such geom.
-        """
+        """Return the index of a geom in fields such as `geom_xpos` (N, ngeom, 3)."""
         return self._find("geom", name)
 
     def joint(self, name: str, kind: mujoco.mjtJoint, address: str) -> int:
-        """Index of a joint among all positions, by `jnt_qposadr`, or among all velocities, by `jnt_dofadr`.
-
-        Raises:
-            TaskError: The model has no such joint, or the joint is of another kind.
-        """
+        """Return the index of a joint of a kind into positions (`jnt_qposadr`) or velocities (`jnt_dofadr`)."""
         if (name, kind, address) not in self._addresses:
             index = self._find("joint", name)
             actual = mujoco.mjtJoint(self.model.jnt_type[index])
             if actual != kind:
-                here, wanted = (each.name.removeprefix("mjJNT_").lower() for each in (actual, kind))
-                raise TaskError(f"joint `{name}` is no {wanted} joint", f"it is a {here} joint")
+                here, expected = (joint.name.removeprefix("mjJNT_").lower() for joint in (actual, kind))
+                raise TaskError(f"joint `{name}` is no {expected} joint", f"it is a {here} joint")
             self._addresses[name, kind, address] = int(getattr(self.model, address)[index])
         return self._addresses[name, kind, address]
 
     def placed(self, name: str) -> slice:
-        """Slice of the positions with the place of a hinge or slide joint, or of a body that moves freely.
-
-        Raises:
-            TaskError: The model has neither, or the body does not move freely, or the joint is of another kind.
-        """
+        """Return the slice of the positions of a hinge or slide joint (1), or of a body with a free joint (3)."""
         bodies = self._simulator.names("body")
         joint = int(self.model.body_jntadr[bodies.index(name)]) if name in bodies else -1
         if joint >= 0 and self.model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_FREE:
@@ -177,10 +150,10 @@ class SimView(StateView):
         return slice(first, first + 1)
 
     def rotated(self, body: str) -> Tensor:
-        """Rotation of a body about its own axes since the episode began, (N, 3) [rad].
+        """Return the rotation of a body about its own axes since the episode began, (N, 3) [rad].
 
         Raises:
-            TaskError: No declared quantity counts its turns: see `rewardgen.sim.quantities.Body.turns`.
+            TaskError: No declared quantity is `Body(body).turns(...)`.
         """
         if body not in self._rotated:
             hint = f'declare `Body("{body}").turns("y")` in the task'
@@ -188,14 +161,14 @@ class SimView(StateView):
         return self._own(self._rotated[body])
 
     def count_turns(self, sums: dict[str, Tensor]) -> None:
-        """Set the sums that `rotated` reads: body to (N, 3), changed in place by the counter."""
+        """Set the sums that `rotated` reads, (N, 3) by body; a `TurnCounter` changes the sums in place."""
         self._rotated = sums
 
     def clearance(self, *geoms: str | int) -> Tensor:
-        """Height of the lowest point of geoms, by name or number, above the plane z = 0, (N,) [m].
+        """Return the height of the lowest point of geoms, by name or index, above the plane z = 0, (N,) [m].
 
         Raises:
-            TaskError: The model has no such geom, or the geom has no lowest point, as a plane; or none is named.
+            TaskError: A geom is unknown or has no lowest point, such as a plane, or no geom is given.
         """
         if not geoms:
             raise TaskError("`sim.clearance()` needs a geom", 'name some: `sim.clearance("left_foot", "right_foot")`')
@@ -205,15 +178,15 @@ class SimView(StateView):
         return torch.stack(heights).amin(0)
 
     def without_contact(self, propose: Callable[[], Tensor]) -> Tensor:
-        """Initial positions in which nothing touches: the first such proposal of each env.
+        """Return the first proposed positions of each env without any contact.
 
-        Mocap bodies are where the model has them. Draw nothing after it: the number of draws differs between calls.
+        Mocap bodies are in their place in the model. Draw nothing afterwards, because the number of proposals varies.
 
         Args:
-            propose: Draws one proposal for each of the n envs, (n, nq or more): positions, then what belongs to them.
+            propose: Draws one proposal for each of the n envs, (n, nq or more): positions, then further numbers.
 
         Raises:
-            TaskError: A thousand proposals were not enough.
+            TaskError: All of 1000 proposals have contacts.
         """
         data, positions = mujoco.MjData(self.model), propose()
         touching = torch.ones(len(positions), dtype=torch.bool)
@@ -231,9 +204,9 @@ class SimView(StateView):
         raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
 
     def settled(self, qpos: Tensor, seconds: float) -> tuple[Tensor, Tensor]:
-        """Positions (n, nq) and velocities (n, nv) after the model was left to itself, without control.
+        """Return positions (n, nq) and velocities (n, nv) after some time without control.
 
-        Mocap bodies are where the model has them. MuJoCo simulates on the CPU, on all cores if the envs are on a GPU.
+        Mocap bodies are in their place in the model. MuJoCo runs on the CPU, on all cores if the envs are on a GPU.
 
         Args:
             qpos: Initial positions, at rest, (n, nq).
@@ -245,17 +218,17 @@ class SimView(StateView):
         states[:, 1 : 1 + nq] = places
         threads = usable_cores() if self.device.type == "cuda" else 1
         steps, data = round(seconds / model.opt.timestep), [mujoco.MjData(model) for _ in range(threads)]
-        parts = np.array_split(states, -(-len(states) // _MOST_ROLLED))  # a rollout returns every step
+        parts = np.array_split(states, -(-len(states) // _MOST_ROLLED))
         rolled = [np.asarray(rollout.rollout(model, data, part, nstep=steps)[0]) for part in parts]
         ends = torch.from_numpy(np.concatenate([part[:, -1] for part in rolled])).to(self.device)
         return ends[:, 1 : 1 + nq], ends[:, 1 + nq : 1 + nq + model.nv]
 
     def _find(self, kind: str, name: str) -> int:
         if kind not in self._numbers:
-            self._numbers[kind] = {known: index for index, known in enumerate(self._simulator.names(kind))}
+            self._numbers[kind] = {part: index for index, part in enumerate(self._simulator.names(kind))}
         numbers = self._numbers[kind]
         if name not in numbers:
-            named = [known for known in numbers if known and not known.startswith(OWN_SENSORS)]
+            named = [part for part in numbers if part and not part.startswith(OWN_SENSORS)]
             unnamed = f'it has no {kind} with a name: give one `name="{name}"` in the model'
             raise TaskError(f"the model has no {kind} `{name}`", did_you_mean(name, named) if named else unnamed)
         return numbers[name]

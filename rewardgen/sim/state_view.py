@@ -1,4 +1,4 @@
-"""A batched view of any simulator, as task code gets it: fields now, before the control step and at the start."""
+"""View of any simulator for task code: fields now, before the control step and at the start of the episode."""
 
 from __future__ import annotations
 
@@ -9,21 +9,18 @@ from typing import Any, Self
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
-from rewardgen.sim.constants import Numbers, constant
 from rewardgen.sim.protocol import Simulator
-from rewardgen.sim.rows import put_rows, rows_of
+from rewardgen.sim.tensors import Numbers, constant, put_rows, rows_of
 
 Start = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Mapping[str, Tensor]]
-"""Result of a task's `reset`: positions (n, nq), velocities (n, nv), and optional goals, name to (n,) or (n, k)."""
+"""Result of a task's `reset`: positions (n, nq), velocities (n, nv), and optionally goals, name to (n,) or (n, k)."""
 
 
 class StateView:
     """All envs of a simulator as batched tensors, float64, env axis first.
 
-    The tensors are live: they change at the next control step, so clone what must be kept.
-
-    Args:
-        simulator: The simulator behind the view.
+    The tensors are live: clone a value that must outlast the control step. An unknown name raises a `TaskError` with
+    the nearest known name, and so does a field that is first read in the middle of an episode.
     """
 
     def __init__(self, simulator: Simulator) -> None:
@@ -38,47 +35,31 @@ class StateView:
         raise UnknownName(f"`sim` has no `{name}`", self._hint(name))
 
     def _hint(self, name: str) -> str:
-        return did_you_mean(name, [each for each in (*self.__dict__, *dir(type(self))) if each[0] != "_"])
+        return did_you_mean(name, [member for member in (*self.__dict__, *dir(type(self))) if member[0] != "_"])
 
     def of_envs(self, ids: Tensor) -> Self:
-        """A view of some envs only, (n,) int64, as they are now."""
+        """Return a view of some envs, (n,) int64."""
         part = copy.copy(self)
         part._ids = ids
         return part
 
     def field(self, name: str) -> Tensor:
-        """Any field of the simulator, (N, ...), for example `xpos` (N, nbody, 3).
-
-        Raises:
-            TaskError: The field is unknown, or must be requested by the task, as `cfrc_ext`.
-        """
+        """Return a field of the simulator, (N, ...), for example `xpos` (N, nbody, 3)."""
         return self._own(self._simulator.field(name))
 
     def before(self, name: str) -> Tensor:
-        """A field before the control step, (N, ...); equal to the current one right after a reset.
-
-        Raises:
-            TaskError: The field is unknown, or was first read in the middle of an episode.
-        """
+        """Return a field before the control step, (N, ...); the current value right after a reset."""
         return self._own(self._simulator.before(name))
 
     def start(self, name: str) -> Tensor:
-        """A field as it was when the episode began, (N, ...).
-
-        Raises:
-            TaskError: As for `before`.
-        """
+        """Return a field at the start of the episode, (N, ...)."""
         if name not in self._starts:
             self._simulator.before(name)  # refuses a field that is first read too late
             self._starts[name] = self._simulator.field(name).clone()
         return self._own(self._starts[name])
 
     def goal(self, name: str) -> Tensor:
-        """The goal that `reset` drew for the episode under this name, (N,) or (N, k).
-
-        Raises:
-            TaskError: `reset` drew nothing of that name.
-        """
+        """Return a goal of the episode, as `reset` drew it, (N,) or (N, k)."""
         if name not in self._goals:
             hint = "return it from `reset` after positions and velocities: {" + f'"{name}": tensor' + "}"
             raise TaskError(f"there is no goal `{name}`", did_you_mean(name, self._goals) if self._goals else hint)
@@ -90,17 +71,17 @@ class StateView:
         return tuple(self._goals)
 
     def constant(self, values: Numbers) -> Tensor:
-        """Numbers as a tensor on the simulator's device: float64, int64 if all are whole by their type, or bool.
+        """Return numbers as a tensor on the simulator's device: float64, int64 if all are whole by type, or bool.
 
-        `torch.tensor` and indices in lists, as in `qpos[:, [1, 3]]`, would make the host wait for a GPU at each call.
+        On a GPU, `torch.tensor` and lists as indices, such as `qpos[:, [1, 3]]`, make the host wait at each call.
 
         Args:
-            values: The numbers, as `(0.0, -0.4)`, `[1, 3]` or `sim.model.jnt_range`.
+            values: Numbers, such as `(0.0, -0.4)`, `[1, 3]` or `sim.model.jnt_range`.
         """
         return constant(values, self.device)
 
     def begin(self, which: Tensor, state: Start) -> None:
-        """Begin episodes in some envs, (n,) int64 or (N,) bool, with the result of a task's `reset`, n rows or N.
+        """Begin episodes in some envs, (n,) int64 or (N,) bool, from the result of a task's `reset`, n rows or N.
 
         Raises:
             TaskError: The names of the goals differ from those of earlier episodes, or a goal does not fit its body.
@@ -123,7 +104,7 @@ class StateView:
             put_rows(values, which, rows_of(self._simulator.field(name), which))
 
     def _mocap(self, count: int, goals: Mapping[str, Tensor]) -> Tensor | None:
-        """Places of bodies that goals move, (n, nmocap, 7); None if the simulator has no such bodies."""
+        """Return the poses of bodies that goals move, (n, nmocap, 7); None if the simulator has no such bodies."""
         return None
 
     def _own(self, values: Tensor) -> Tensor:

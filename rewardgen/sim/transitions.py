@@ -1,6 +1,6 @@
-"""The bank of transitions as a value and as a file: inputs of rewards, the episode of each row, facts of the task.
+"""Recorded transitions, which the critic tries rewards on: as a value and as a file.
 
-Holds no fitness and no success, and none of the task's code: it goes to processes that run generated code.
+They hold no fitness, no success and no task code, because processes that run generated code read them.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.sim.arrays import read_arrays
-from rewardgen.sim.variables import Flip, Pair, Shift, Wrap
+from rewardgen.sim.variables import Flip, Pair, Setting, Shift, Wrap
 
 Source = Literal["random", "zero", "perturbed", "scripted", "expert"]
 SOURCES: tuple[Source, ...] = ("random", "zero", "perturbed", "scripted", "expert")
-"""Origin of a row: random actions, no action, random actions after a start that no policy would reach, the
-task's own controller, or a policy that was trained with its human reward."""
+"""Origins of a row: random actions, no action, random actions after a start that no policy would reach, the task's
+own controller, or a policy trained with its human reward."""
 
 _ROWS = {"episode": np.int32, "step": np.int32, "source": np.int8, "terminated": np.bool_}
 _FACTS = "facts"
 
 
 class TransitionFacts(Frozen):
-    """Facts of the task for probes, besides transitions."""
+    """Facts of the task that probes need."""
 
     discount: float = 0.99
     """Discount of the learner; recordings do not depend on it."""
@@ -42,28 +42,28 @@ class TransitionFacts(Frozen):
     ends_early: bool = False
     """True if an episode can end without success."""
     bounds: dict[str, float] = {}
-    """Inputs that can never be larger than this in size, such as a cosine or the action."""
+    """Largest possible magnitude of an input, such as 1 for a cosine."""
     radians: tuple[str, ...] = ()
-    """Variables that are angles."""
+    """Names of variables that are angles."""
     flags: tuple[str, ...] = ()
-    """Variables that are either 0 or 1, though perhaps only one of them was recorded."""
+    """Names of variables that are always 0 or 1."""
     observations: str = ""
-    """Digest of what policies saw on the way. No reward reads it: it tells whether two tasks show a policy the same."""
+    """Digest of the recorded observations, to detect two tasks that show a policy the same."""
     pairs: tuple[Pair, ...] = ()
     invariances: tuple[Annotated[Shift | Flip | Wrap, Field(discriminator="kind")], ...] = ()
 
 
 @dataclass(frozen=True)
 class TransitionSet:
-    """Recorded transitions, each episode's rows side by side in the order of their steps.
+    """M recorded transitions, sorted by episode, then by step.
 
     Attributes:
         inputs: Input of rewards to its values, (M,) or (M, k) float32.
-        episode: Which episode each row is of, (M,) int32, rising.
-        step: Control steps since that episode began, (M,) int32; 1 on its first step.
+        episode: Number of the row's episode, (M,) int32, rising.
+        step: Control steps since the episode began, (M,) int32; 1 on its first step.
         source: Index into `SOURCES`, (M,) int8.
-        terminated: Whether a termination condition ended the episode at this row, (M,) bool.
-        facts: What else is known of the task.
+        terminated: True where a termination condition ended the episode, (M,) bool.
+        facts: Facts of the task.
     """
 
     inputs: dict[str, Tensor]
@@ -77,28 +77,28 @@ class TransitionSet:
         return len(self.episode)
 
     def of(self, *sources: Source) -> Tensor:
-        """Mask of the rows from any of these sources, (M,) bool."""
-        return torch.isin(self.source, torch.tensor([SOURCES.index(each) for each in sources], dtype=torch.int8))
+        """Mask of the rows from some sources, (M,) bool."""
+        return torch.isin(self.source, torch.tensor([SOURCES.index(source) for source in sources], dtype=torch.int8))
 
     @cached_property
     def typical(self) -> Tensor:
-        """Rows that policies produced from the task's own initial states, (M,) bool; all rows if there are none."""
+        """Mask of rows from the task's own initial states, (M,) bool; all rows if there are none."""
         rows = ~self.of("perturbed")
         return rows if bool(rows.any()) else ~rows
 
     @cached_property
     def beginners(self) -> Tensor:
-        """Rows but those of the expert, (M,) bool: what a policy meets before it has learnt anything."""
+        """Mask of rows without those of the expert, (M,) bool: states that an untrained policy meets."""
         return ~self.of("expert")
 
     @cached_property
     def reachable(self) -> Tensor:
-        """Rows but those of perturbed starts that were over at once, where no policy gets, (M,) bool."""
+        """Mask of rows without perturbed starts that ended at once, which no policy reaches, (M,) bool."""
         return ~(self.terminated & (self.step == 1) & self.of("perturbed"))
 
     @cached_property
     def still(self) -> dict[str, Tensor]:
-        """The inputs as if nothing had changed since the step before, each (M, ...)."""
+        """Inputs as if nothing had changed since the step before, (M, ...) each."""
         return {name: self.inputs.get(name.removeprefix("prev_"), value) for name, value in self.inputs.items()}
 
 
@@ -123,7 +123,7 @@ def load_transitions(path: Path) -> TransitionSet:
         path: An `.npz` file written by `save_transitions`.
 
     Raises:
-        UsageError: The file is missing, damaged, or of another version.
+        UsageError: The file is missing or damaged, or another version wrote it.
     """
     try:
         return _bank(read_arrays(path))
@@ -142,3 +142,34 @@ def _bank(arrays: dict[str, NDArray[Any]]) -> TransitionSet:
     if {len(value) for value in (*inputs.values(), *rows.values())} != {len(rows["episode"])}:
         raise ValueError("its columns differ in length")
     return TransitionSet(inputs=inputs, facts=TransitionFacts.model_validate_json(str(arrays[_FACTS])), **rows)
+
+
+def differing(pair: Pair) -> set[str]:
+    """Return the variables in which a pair's situations differ."""
+    return {name for name, value in pair.better.items() if pair.worse[name] != value}
+
+
+def between(rows: dict[str, Tensor], pair: Pair, shares: Tensor) -> dict[str, Tensor]:
+    """Set the variables of a pair, and their `prev_`, to points on the line from worse to better.
+
+    Args:
+        rows: Inputs of rewards, (n, ...).
+        pair: Two situations.
+        shares: Points, (p,): 0 for worse, 1 for better.
+
+    Returns:
+        Inputs, (p * n, ...), one point after the other.
+    """
+    count = len(next(iter(rows.values())))
+    placed = {name: value.repeat(len(shares), *[1] * (value.dim() - 1)) for name, value in rows.items()}
+    for name, value in placed.items():
+        variable = name.removeprefix("prev_")
+        if variable in pair.better:
+            low, high = (_setting(side[variable], value) for side in (pair.worse, pair.better))
+            share = shares.repeat_interleave(count).view(-1, *[1] * (value.dim() - 1))
+            value.copy_(low + share * (high - low))
+    return placed
+
+
+def _setting(value: Setting, like: Tensor) -> Tensor:
+    return torch.as_tensor(value, dtype=torch.float32).expand(like.shape[1:])

@@ -1,6 +1,6 @@
 """Declarations of a task about its variables: units, pairs of situations, invariances. Loads no torch.
 
-These are plain values: they go into files of transitions, and from there to processes that run generated code.
+Declarations are plain values, because files of transitions carry them to processes that run generated code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Var:
 
     Args:
         unit: SI unit, `rad`, or `1` for a pure number.
-        meaning: What it is, with its frame and sign convention.
+        meaning: Meaning in words, with frame and sign convention.
         parts: Names of the entries of a vector variable, in order; empty for a scalar per env.
     """
 
@@ -37,8 +37,8 @@ class Outside:
 
     Args:
         variable: Name of a scalar variable.
-        low: It ends below this value.
-        high: It ends above this value.
+        low: Lower bound; the episode ends below it.
+        high: Upper bound; the episode ends above it.
     """
 
     variable: str
@@ -46,14 +46,10 @@ class Outside:
     high: float = math.inf
 
     def in_words(self, unit: str) -> str:
-        """When it ends an episode.
-
-        Args:
-            unit: Of the variable.
-        """
-        bounds = {"below": self.low, "above": self.high}
-        told = [f"{side} {bound:g} {unit}".removesuffix(" 1") for side, bound in bounds.items() if math.isfinite(bound)]
-        return f"{self.variable} is {' or '.join(told)}"
+        """Describe the condition, with the unit of the variable."""
+        bounds = {side: bound for side, bound in (("below", self.low), ("above", self.high)) if math.isfinite(bound)}
+        sides = [f"{side} {bound:g} {unit}".removesuffix(" 1") for side, bound in bounds.items()]
+        return f"{self.variable} is {' or '.join(sides)}"
 
 
 Setting = float | tuple[float, ...]
@@ -62,17 +58,17 @@ Setting = float | tuple[float, ...]
 
 @dataclass(frozen=True)
 class Pair:
-    """Two situations of which a reward must not prefer the second: the critic tries them on recorded states.
+    """Two situations of which a reward must not prefer the second. The critic sets them into recorded states.
 
-    The named variables are set, and their `prev_` with them, as if nothing had moved; everything else stays as
-    recorded. Only rewards that read a variable in which the two differ are asked, and to like both alike is allowed.
-    Set what decides along with what differs, such as a velocity to 0, so that no sound reward has a reason to disagree.
+    The critic sets the named variables and their `prev_`, as if nothing moved, and keeps all others as recorded. The
+    pair tests only rewards that read a variable in which the situations differ; equal rewards pass. Also set variables
+    that could give a sound reward a reason to disagree, such as a velocity to 0.
 
     Args:
-        name: In words, such as "upright beats fallen".
-        better: Variable or `action` to its value where more reward is due.
-        worse: The same variables where less is due.
-        graded: Whether there should still be something to gain on the second half of the way from worse to better.
+        name: Statement in words, such as "upright beats fallen".
+        better: Values of variables or `action` that deserve more reward.
+        worse: Values of the same variables that deserve less.
+        graded: True if the reward should still rise on the second half of the line from worse to better.
     """
 
     name: str
@@ -83,11 +79,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Shift:
-    """Declares that nothing changes when variables are moved together, now and one step earlier.
+    """Declares that rewards do not change when variables are shifted together, now and one step earlier.
 
     Args:
-        variables: One variable, or several such as the positions of a hand and of what it reaches for.
-        amount: By how much, one number or one per part.
+        variables: One variable or several, such as the positions of a hand and of its goal.
+        amount: Shift, one number or one per part.
     """
 
     variables: str | tuple[str, ...]
@@ -100,7 +96,7 @@ class Flip:
     """Declares that a quaternion and its negative mean the same.
 
     Args:
-        variables: One variable or several; each is flipped by itself.
+        variables: One variable or several, flipped separately.
     """
 
     variables: str | tuple[str, ...]
@@ -109,10 +105,10 @@ class Flip:
 
 @dataclass(frozen=True)
 class Wrap:
-    """Declares an angle in (-pi, pi] that goes on from one end to the other.
+    """Declares an angle in (-pi, pi] whose ends mean the same.
 
     Args:
-        variables: One variable or several; each is wrapped by itself.
+        variables: One variable or several, wrapped separately.
     """
 
     variables: str | tuple[str, ...]
@@ -123,6 +119,6 @@ Invariance = Shift | Flip | Wrap
 
 
 def variables_of(invariance: Invariance) -> tuple[str, ...]:
-    """The variables that a declared invariance is about."""
+    """Return the variables of an invariance."""
     named = invariance.variables
     return (named,) if isinstance(named, str) else tuple(named)

@@ -19,7 +19,7 @@ from rewardgen.reward.signature import check_signature
 from rewardgen.sim import quantities
 from rewardgen.sim.contract import Problem, noted
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
-from rewardgen.sim.situations import between
+from rewardgen.sim.transitions import between
 from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap, variables_of
 from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.store.records import PolicyProbe, TrainerSettings

@@ -69,10 +69,9 @@ def same(sim, one, other):
     return torch.allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
-def moved(sim, between=lambda step: None, steps=4, stepped=None, start=True):
+def moved(sim, between=lambda step: None, steps=4, stepped=None):
     """Positions and velocities after each of some steps by fixed pushes, (steps, N, nq + nv)."""
-    if start:
-        reset(sim, range(4), sim.field("qpos") * 0 + torch.linspace(0, 1, 4, device=sim.device)[:, None])
+    reset(sim, range(4), sim.field("qpos") * 0 + torch.linspace(0, 1, 4, device=sim.device)[:, None])
     found = []
     for step in range(steps):
         between(step)
@@ -100,7 +99,7 @@ def test_the_same_envs_give_the_same_bits_and_what_happens_to_one_does_not_touch
     assert not same(carts, begun[2:, 1], alone[2:, 1])
 
 
-def test_worlds_named_by_a_mask_are_reset_as_those_named_by_their_numbers(carts):
+def test_a_mask_and_ids_reset_the_same_envs(carts):
     places = torch.linspace(-1, 1, 8, device=carts.device, dtype=torch.float64).view(4, 2)
     mask, ids = numbers(False, True, False, True).to(carts.device), numbers(1, 3).to(carts.device)
     by_mask = moved(carts, lambda step: carts.reset(mask, places, 2.0 * places) if step == 2 else None)
@@ -109,49 +108,12 @@ def test_worlds_named_by_a_mask_are_reset_as_those_named_by_their_numbers(carts)
     assert not same(carts, by_mask[2:, 1], moved(carts)[2:, 1])
 
 
-def test_worlds_at_rest_stay_as_they_are_and_the_others_do_what_they_would_have_done(carts):
+def test_envs_at_rest_stay_and_the_others_move_as_before(carts):
     alone = moved(carts)
     resting = moved(carts, stepped=numbers(0, 2))
     assert same(carts, resting[:, [0, 2]], alone[:, [0, 2]])
     assert torch.equal(resting[:, [1, 3]], resting[:1, [1, 3]].expand(4, -1, -1))
     assert bool((resting[0, [1, 3], 2:] == 0).all())
-
-
-@pytest.fixture
-def few_are_many(monkeypatch):
-    monkeypatch.setattr(mujoco_warp, "_MANY", 2)
-
-
-def test_of_many_envs_those_at_rest_are_left_out_and_the_others_do_what_they_would_have_done(carts, few_are_many):
-    alone, awake = moved(carts, steps=6), numbers(0, 2)
-    moved(carts, steps=3)
-    late = moved(carts, steps=3, stepped=awake, start=False)
-    assert carts._data.nworld == 2
-    begun = moved(carts, steps=6, stepped=awake)
-    assert same(carts, begun[:, [0, 2]], alone[:, [0, 2]]) and carts._data.nworld == 2
-    assert torch.equal(late[:, [1, 3]], late[:1, [1, 3]].expand(3, -1, -1)), "what rests is as it was"
-    assert same(carts, moved(carts, steps=6), alone) and carts._data.nworld == 4
-
-
-def test_worlds_that_were_left_out_are_stepped_where_all_or_they_are_asked_for(carts, few_are_many):
-    for asked in (None, numbers(0, 1, 2)):
-        moved(carts, stepped=numbers(0, 2))
-        before = carts.field("qpos")[1].clone()
-        moved(carts, steps=2, stepped=asked, start=False)
-        assert not torch.equal(carts.field("qpos")[1], before)
-
-
-def test_worlds_go_on_from_where_they_were_when_others_come_to_rest_and_when_they_come_back(carts, few_are_many):
-    moved(carts, steps=3)
-    alone = moved(carts, steps=3, start=False)
-    moved(carts, steps=3)
-    halved = moved(carts, steps=3, stepped=numbers(1, 2), start=False)
-    assert same(carts, halved[:, [1, 2]], alone[:, [1, 2]]) and carts._data.nworld == 2
-    reset(carts, [0], torch.full((1, 2), 0.5, dtype=torch.float64))  # one that was left out
-    assert carts._data.nworld == 4
-    back = moved(carts, steps=1, start=False)[0]
-    assert not same(carts, back[[1, 2]], halved[-1, [1, 2]]) and torch.isfinite(back).all()
-    assert bool((back[0, :2] - 0.5).abs().max() < 0.1)
 
 
 def test_an_env_that_diverged_is_put_back_to_rest_where_it_was(carts):

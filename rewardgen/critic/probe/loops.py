@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rewardgen.critic.probe.pairs import POINTS
 from rewardgen.critic.probe.probed_reward import Inputs, ProbedReward, evenly, finding
-from rewardgen.sim.situations import between, differing
+from rewardgen.sim.transitions import between, differing
 from rewardgen.store.records import Finding
 
 _EPISODES = 48

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.critic.probe.probed_reward import ProbedReward, finding, summed
-from rewardgen.sim.situations import between, differing
+from rewardgen.sim.transitions import between, differing
 from rewardgen.sim.variables import Pair, Setting
 from rewardgen.store.records import Finding
 

@@ -28,7 +28,7 @@ from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.gym_env import ActionCoder, env_faults, start_seed
 from rewardgen.sim.live_fields import LARGEST_STATE
-from rewardgen.sim.rows import as_column
+from rewardgen.sim.tensors import as_column
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED, ENV_REWARD, Step, VecEnv
 
