@@ -207,7 +207,7 @@ def _price(model: str, prompt_tokens: int, completion_tokens: int) -> float | No
 
 def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
     """Return the usage of an answered call, from the server's counts where plausible."""
-    counts = getattr(response, "usage", None)
+    counts: Any = getattr(response, "usage", None)
     prompt, completion = (_count(getattr(counts, f"{part}_tokens", None)) for part in ("prompt", "completion"))
     counted = prompt + completion
     prompt, completion = prompt or sent.prompt_tokens, completion or tokens_in(text)

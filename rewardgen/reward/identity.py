@@ -55,4 +55,6 @@ class _Plain(ast.NodeTransformer):
 
 
 def _normalised(tree: ast.Module) -> str:
-    return ast.dump(_Plain(Scope(tree)).visit(copy.deepcopy(tree)))
+    plain = copy.deepcopy(tree)
+    _Plain(Scope(tree)).generic_visit(plain)
+    return ast.dump(plain)

@@ -355,7 +355,7 @@ class _Reporter:
     def __init__(self, listener: Listener, folder: RunFolder) -> None:
         self._listener = listener
         self._file = ProgressFile(folder.progress)
-        self.note = listener.note
+        self.note, self.aside = listener.note, listener.aside
 
     def progress(self, message: dict[str, Any]) -> None:
         self._file.progress(message)
