@@ -74,10 +74,10 @@ def task_faults(path: Path, method: str = "", device: torch.device | None = None
 def neighbour(path: Path, module: str) -> str:
     """Return a hint for a missing module if the module lies beside the task file, else an empty text."""
     top = module.partition(".")[0]
-    beside = [file for file in (path.with_name(f"{top}.py"), path.with_name(top)) if top and file.exists()]
-    if not beside:
+    names = [name for name in (f"{top}.py", top) if top and path.with_name(name).exists()]
+    if not names:
         return ""
-    hint = f"{beside[0].name} lies beside it, but is no installed package, and a task file is run by itself: copy what"
+    hint = f"{names[0]} lies beside it, but is no installed package, and a task file is run by itself: copy what"
     return f"{hint} it needs into the task file, or install the project, as by `pip install -e .`"
 
 

@@ -16,7 +16,7 @@ from rewardgen.sim.episodes import with_previous
 from rewardgen.sim.faults import task_faults
 from rewardgen.sim.host_waits import HostWaits
 from rewardgen.sim.protocol import Simulator
-from rewardgen.sim.state_view import Start, StateView
+from rewardgen.sim.sim_view import Start, StateView
 from rewardgen.sim.tensors import put_rows, rows_of
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import DIVERGED, ActFunction, Step, VecEnv

@@ -28,8 +28,7 @@ from rewardgen.sim.model import find_model, included_files, load_model
 from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, MujocoSimulator
 from rewardgen.sim.quantities import Quantity, with_sensors
-from rewardgen.sim.sim_view import SimView, floats_alone
-from rewardgen.sim.state_view import Start
+from rewardgen.sim.sim_view import SimView, Start, floats_alone
 from rewardgen.sim.variables import Outside
 from rewardgen.tasks.members import MEASURED_HINT
 from rewardgen.tasks.metric import Metric, metric_fault, metric_of, metric_words

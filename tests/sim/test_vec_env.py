@@ -146,14 +146,10 @@ def test_inputs_of_a_step_keep_their_values_when_the_simulation_goes_on():
 @pytest.mark.parametrize(
     ("change", "message", "hint"),
     [
-        (('"velocity": sim.qvel[:, 0]}', '"velocty": sim.qvel[:, 0]}'), "`velocty` is not declared", "`velocity`"),
-        (('"velocity": sim.qvel[:, 0]}', '"velocity": sim.qvel}'), "shape (2, 1), expected (2,)", "`values[:, 0]`"),
         (("sim.qvel[:, 0]", 'sim.field("qvle")[:, 0]'), "no data field `qvle`", "`qvel`"),
         (("sim.qvel[:, 0]", 'sim.sensor("gyro")[:, 0]'), "no sensor `gyro`", ""),
         (("sim.qvel[:, 0]", 'sim.field("cfrc_ext")[:, 1, 0]'), "`cfrc_ext`", "needs_contact_forces = True"),
-        (('"point.xml"', '"pont.xml"'), "there is no model file", "relative to"),
         (('"point.xml"', '"gymnasium:hoper.xml"'), "no model `hoper.xml`", "`hopper.xml`"),
-        (("> 1.9}", "> 1.9 and True}"), "raised RuntimeError at line 32", "`&`, `|`"),
         (("draw.uniform(-0.01, 0.01, 1)", "torch.zeros(1)"), "`reset`, velocities, has shape (1,)", ""),
     ],
 )
@@ -177,19 +173,6 @@ def test_a_field_first_read_in_the_middle_of_an_episode_is_refused(tmp_path):
             envs.step(torch.zeros(2, 1))
 
 
-def test_a_model_without_control_ranges_is_refused(tmp_path):
-    reference = point(tmp_path, model=(' ctrlrange="-1 1"', ""))
-    with pytest.raises(TaskError, match="without a control range: force"):
-        load_task(reference).make_envs([0], 2)
-
-
-def test_a_model_that_does_not_compile_is_named(tmp_path):
-    reference = point(tmp_path, model=('type="slide"', 'type="slyde"'))
-    with pytest.raises(TaskError, match=r"point\.xml does not compile: .*slyde") as caught:
-        load_task(reference).make_envs([0], 2)
-    assert "point.xml" in caught.value.hint
-
-
 def test_nothing_is_logged_to_the_working_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     envs = load_task("hopper").make_envs([0], 2)
@@ -200,7 +183,7 @@ def test_nothing_is_logged_to_the_working_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("task", ["hopper", "ant"])
-def test_worlds_at_rest_stay_as_they_are_and_the_others_notice_nothing(task):
+def test_envs_at_rest_stay_and_the_others_move_as_before(task):
     resting, plain = load_task(task).make_envs([8], 4), load_task(task).make_envs([8], 4)
     asleep = torch.tensor([True, False, False, True])
     generator = torch.Generator().manual_seed(0)
