@@ -49,8 +49,7 @@ def make_films(
         done = {film.name for film in films_of(folder)}
         missing = [plan for plan in plans if plan.name not in done]
         if missing:
-            announcement = f"making {len(missing)} films; Ctrl-C leaves them out"
-            shoot(folder, history, missing, seconds=seconds, agreed=agreed, note=note, announcement=announcement)
+            shoot(folder, history, missing, seconds=seconds, agreed=agreed, note=note)
         # A run that went on may have chosen another reward since.
         titles = {plan.name: plan.title for plan in plans}
         films = [film for film in films_of(folder) if film.title.startswith(_CHOSEN) or film.name in titles]

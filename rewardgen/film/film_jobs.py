@@ -59,7 +59,7 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         payload: `task`; `folder` with the policy files; `policies`, file names without suffix; `own`, those trained
             with a reward of the task's own; longest `seconds` and playing `speed`; `kinds` of policies as in
             `POLICY_KINDS`; `renderer`, the `MUJOCO_GL` for an environment that makes its own pictures.
-        report: Receives `ready` once the task is known to be filmable.
+        report: Not used.
 
     Returns:
         `played`: for each policy its `problem`, or the fields of `rewardgen.film.shooting.Played`.
@@ -73,7 +73,6 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
             POLICY_KINDS.register(kind, target)
     task = load_task(payload["task"])
     envs = _envs(task, payload["renderer"])
-    report({"ready": True})
     played, motions = [], []
     for name in payload["policies"]:
         try:
@@ -225,12 +224,12 @@ def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     reward = RewardSpec.model_validate(payload["reward"])
     kept = load_episodes(Path(payload["file"]))
     inputs = {name: values.unsqueeze(1) for name, values in kept.inputs.items()}
-    begins = torch.zeros(sum(kept.lengths), 1, dtype=torch.bool)
-    begins[[sum(kept.lengths[:index]) for index in range(len(kept.lengths))]] = True
+    last = sum(kept.lengths)
+    begins = torch.zeros(last, 1, dtype=torch.bool)
+    begins[0] = True
     priced = price(compile_reward(reward.source), inputs, begins, tunables=reward.tunables)
     components = priced.components.view(-1)
     half = max(0, round(_SMOOTHED_S / payload["step_s"] / 2))
-    last = sum(kept.lengths)
     ends = torch.tensor(payload["steps"])
     # A step's pay is shown at its end; a frame at the very beginning shows the first step's.
     high, low = (ends + half).clamp(1, last), (ends - half - 1).clamp(0, last - 1)
@@ -243,13 +242,13 @@ def _means(values: Tensor, low: Tensor, high: Tensor) -> list[float]:
 
 
 def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Make films of recorded positions, as MP4, animated WebP and PNG in the working folder.
+    """Make a film of recorded positions, as MP4, animated WebP and PNG in the working folder.
 
     Args:
         payload: `how`: `egl`, `osmesa`, `cgl`, or `keep` for pictures that exist already; `folder` with the model and
-            the motions; `films`, each with `name`, `frame_s`, `speed`, `motions`, names of one or two
-            policies, and `sides`, for each of these a `rewardgen.film.layout.Side`.
-        report: Receives the number of each finished film, as `done`.
+            the motions; `film` with `name`, `frame_s`, `speed`, `motions`, names of one or two policies, and `sides`,
+            for each of these a `rewardgen.film.layout.Side`; without a `film` only the driver is named.
+        report: Not used.
 
     Returns:
         `renderer`: the OpenGL driver.
@@ -260,7 +259,7 @@ def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     # Not at the top: every worker is forked from a process that has imported this module.
     from rewardgen.film.pictures import make_pictures
 
-    return make_pictures(payload, report)
+    return make_pictures(payload)
 
 
 def rollout_files(payload: dict[str, Any]) -> list[Path]:

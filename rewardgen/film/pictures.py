@@ -9,7 +9,7 @@ MuJoCo renders by OpenGL without a display. Imported in a worker only.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -56,30 +56,24 @@ class _Film(Frozen):
     """Text and numbers of each policy."""
 
 
-Report = Callable[[dict[str, Any]], None]
-
-
-def make_pictures(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Make films of one policy or of two side by side; see `rewardgen.film.film_jobs.render_job`."""
+def make_pictures(payload: dict[str, Any]) -> dict[str, Any]:
+    """Make a film of one policy or of two side by side; see `rewardgen.film.film_jobs.render_job`."""
     how, folder = payload["how"], Path(payload["folder"])
     context = None if how == "keep" else _context(how)
     driver = how if context is None else _renderer()
-    films = [_Film.model_validate(each) for each in payload["films"]]
-    model = mujoco.MjModel.from_binary_path(str(folder / SCENE)) if films and how != "keep" else None
-    shots: dict[str, list[Image.Image]] = {}
-    for number, film in enumerate(films):
-        for name in film.motions:
-            if name not in shots:
-                motion = np.load(folder / motion_name(name), allow_pickle=False)
-                if model is None:
-                    shots[name] = [Image.fromarray(each) for each in motion]
-                    continue
-                camera = choose_camera(model, motion, film.frame_s, WIDTH / HEIGHT)
-                shots[name] = list(_rendered(model, motion, camera))
-        _write(film, [shots[name] for name in film.motions])
-        report({"done": number})
-        later = {name for other in films[number + 1 :] for name in other.motions}
-        shots = {name: pictures for name, pictures in shots.items() if name in later}
+    if payload["film"] is None:
+        return {"renderer": driver}
+    film = _Film.model_validate(payload["film"])
+    shots: list[list[Image.Image]] = []
+    for name in film.motions:
+        motion = np.load(folder / motion_name(name), allow_pickle=False)
+        if context is None:
+            shots.append([Image.fromarray(picture) for picture in motion])
+            continue
+        model = mujoco.MjModel.from_binary_path(str(folder / SCENE))
+        camera = choose_camera(model, motion, film.frame_s, WIDTH / HEIGHT)
+        shots.append(list(_rendered(model, motion, camera)))
+    _write(film, shots)
     return {"renderer": driver}
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from itertools import accumulate, count
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -196,7 +196,6 @@ def shoot(
     speed: float = 1.0,
     agreed: bool = False,
     note: Note = lambda text: None,
-    announcement: str = "",
 ) -> list[Film]:
     """Make films and add them to those of the run; a policy that cannot be played gives a note instead.
 
@@ -208,7 +207,6 @@ def shoot(
         speed: Playing speed, 1 in real time.
         agreed: The user agreed to run the task file of a run from elsewhere.
         note: Receives progress, in a line.
-        announcement: First note, given once the task is known to be filmable.
 
     Raises:
         UsageError: The run comes from elsewhere and the user did not agree; or nothing here renders.
@@ -220,8 +218,7 @@ def shoot(
         note("the task has changed since the run began: its policies are filmed in the task as it is now")
     with scratch_folder() as scratch:
         takes = {take.name: take for plan in plans for take in plan.takes}
-        ready = lambda: note(announcement) if announcement else None  # noqa: E731
-        played = play(folder, history, list(takes.values()), scratch, seconds, speed, ready)
+        played = play(folder, history, list(takes.values()), scratch, seconds, speed)
         for episode in played.values():
             if episode.problem:
                 note(f"{episode.name} cannot be shown: {clean(episode.problem, 200)}")
@@ -233,12 +230,13 @@ def shoot(
         ]
         paid = {name: _components(history, takes[name], episode, scratch) for name, episode in sound.items()}
         films = [_film_request(plan, sound, paid) | {"speed": speed} for plan in possible]
+        if len(films) > 1:
+            note(f"making {len(films)} films; Ctrl-C leaves them out")
         if films:
-            _render_somehow(films, scratch, any(episode.pictured for episode in sound.values()), note)
-        for plan in possible:
-            for suffix in (".mp4", ".webp", ".png"):
-                path = next((scratch / "film").glob(f"*/{plan.name}{suffix}"), scratch / plan.name)
-                write_atomic(place / f"{plan.name}{suffix}", read_plain(path, _MOST_FILE_BYTES))
+            _render_all(films, scratch, any(episode.pictured for episode in sound.values()), note)
+        for name in (plan.name for plan in possible):
+            for file in (f"{name}.mp4", f"{name}.webp", f"{name}.png"):
+                write_atomic(place / file, read_plain(scratch / "film" / name / file, _MOST_FILE_BYTES))
         return add_films(folder, [_shot(plan, sound[plan.take.name]) for plan in possible])
 
 
@@ -263,7 +261,6 @@ def play(
     scratch: Path,
     seconds: float,
     speed: float = 1.0,
-    ready: Callable[[], None] = lambda: None,
 ) -> dict[str, Played]:
     """Play policies in a clean worker, which leaves model and motions in `rollout` of `scratch`; episodes by take.
 
@@ -295,7 +292,7 @@ def play(
     for how in (ways := _renderers()):  # one worker each: a process can load one OpenGL only
         asked = payload | {"renderer": "glfw" if how == "cgl" else how}  # Gymnasium's name on macOS
         try:
-            answer = run_worker(PLAY, asked, limits=limits, scratch=scratch / "rollout", on_message=lambda _: ready())
+            answer = run_worker(PLAY, asked, limits=limits, scratch=scratch / "rollout")
             break
         except TaskError:
             if how == ways[-1]:
@@ -376,49 +373,42 @@ def _film_request(
     return {"name": plan.name, "frame_s": frame_s, "motions": motions, "sides": sides}
 
 
-def _render_somehow(films: list[dict[str, Any]], scratch: Path, pictured: bool, note: Note) -> None:
-    """Make the pictures in the first way that works here.
+def _render_all(films: list[dict[str, Any]], scratch: Path, pictured: bool, note: Note) -> None:
+    """Make films in the first way that works here, each in a worker of its own.
 
     Raises:
         UsageError: OpenGL renders nothing here.
     """
     if pictured:
-        _render(films, scratch, _KEPT, note)
-        return
+        return _render_by(_KEPT, films, scratch, note)
     for how in _renderers():
         with suppress(UsageError, WorkerError):
-            _render(films, scratch, how, note)
-            return
+            return _render_by(how, films, scratch, note)
     raise UsageError(NO_OPENGL, INSTALL_OPENGL)
 
 
-def _render(films: list[dict[str, Any]], scratch: Path, how: str, note: Note = lambda text: None) -> str:
-    """Make the pictures in one way, in `film/*/`, by a worker for each core; the name of the OpenGL driver."""
-    workers = max(1, min(usable_cores(), len(films)))
-    shares: dict[int, list[dict[str, Any]]] = {0: []}
-    sides = [len(film["motions"]) for film in films]
-    # Neighbours stay together: they show the same policies, and a worker renders each of these once.
-    for film, width, end in zip(films, sides, accumulate(sides), strict=True):
-        shares.setdefault((2 * end - width) * workers // (2 * sum(sides)), []).append(film)
+def _render_by(how: str, films: list[dict[str, Any]], scratch: Path, note: Note) -> None:
     stop, finished = threading.Event(), count(1)
 
-    def done(message: dict[str, Any]) -> None:
-        if "done" in message and len(films) > 1:
+    def make(film: dict[str, Any]) -> None:
+        _render(film, scratch, how, stop)
+        if len(films) > 1:
             note(f"film {next(finished)} of {len(films)}")
 
-    def make(share: int) -> str:
-        payload = {"how": how, "folder": str(scratch / "rollout"), "films": shares[share]}
-        place = scratch / "film" / str(share)
-        answer = run_worker(RENDER, payload, limits=_LIMITS, scratch=place, on_message=done, cancel=stop)
-        return clean(answer.get("renderer", ""), 100)
-
-    with ThreadPoolExecutor(workers, thread_name_prefix="film") as pool:
+    with ThreadPoolExecutor(min(usable_cores(), len(films)), thread_name_prefix="film") as pool:
         try:
-            driver, *_ = pool.map(make, shares)
-            return driver
+            list(pool.map(make, films))
         except BaseException:
             stop.set()
             raise
+
+
+def _render(film: dict[str, Any] | None, scratch: Path, how: str, stop: threading.Event | None = None) -> str:
+    """Make a film in `film/` of the scratch folder; without one, only the name of the OpenGL driver."""
+    payload = {"how": how, "folder": str(scratch / "rollout"), "film": film}
+    place = scratch / "film" / (film["name"] if film else "")
+    answer = run_worker(RENDER, payload, limits=_LIMITS, scratch=place, cancel=stop)
+    return clean(answer.get("renderer", ""), 100)
 
 
 def renderer() -> str | None:
@@ -426,7 +416,7 @@ def renderer() -> str | None:
     for how in _renderers():
         with suppress(UsageError, WorkerError), scratch_folder() as scratch:
             (scratch / "rollout").mkdir()
-            return f"{how}, {_render([], scratch, how)}"
+            return f"{how}, {_render(None, scratch, how)}"
     return None
 
 
