@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.core.files import explain_os_error
-from rewardgen.film.film_index import Film, add_films, films_folder, films_of
+from rewardgen.film.film_index import Film, add_films, films_of
 from rewardgen.film.shooting import SECONDS, Note, Plan, Take, TakePhase, shoot, take_of
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -45,32 +41,17 @@ def make_films(
     plans = plans_for(folder, history)
     if not (plans or films_of(folder)):
         return []
-    with _alone(folder):
-        done = {film.name for film in films_of(folder)}
-        missing = [plan for plan in plans if plan.name not in done]
-        if missing:
-            shoot(folder, history, missing, seconds=seconds, agreed=agreed, note=note)
-        # A run that went on may have chosen another reward since.
-        titles = {plan.name: plan.title for plan in plans}
-        films = [film for film in films_of(folder) if film.title.startswith(_CHOSEN) or film.name in titles]
-        renamed = {film.name: titles.get(film.name, f"Candidate {film.id}") for film in films}
-        if any(renamed[film.name] != film.title for film in films):
-            add_films(folder, [film.model_copy(update={"title": renamed[film.name]}) for film in films])
+    done = {film.name for film in films_of(folder)}
+    missing = [plan for plan in plans if plan.name not in done]
+    if missing:
+        shoot(folder, history, missing, seconds=seconds, agreed=agreed, note=note)
+    # A run that went on may have chosen another reward since.
+    titles = {plan.name: plan.title for plan in plans}
+    films = [film for film in films_of(folder) if film.title.startswith(_CHOSEN) or film.name in titles]
+    renamed = {film.name: titles.get(film.name, f"Candidate {film.id}") for film in films}
+    if any(renamed[film.name] != film.title for film in films):
+        add_films(folder, [film.model_copy(update={"title": renamed[film.name]}) for film in films])
     return films_of(folder)
-
-
-@contextmanager
-def _alone(folder: RunFolder) -> Iterator[None]:
-    """Wait until no other process films the run: `run` and `watch` may end at the same time."""
-    path = films_folder(folder) / ".lock"
-    try:
-        path.parent.mkdir(exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-    except OSError as error:
-        raise explain_os_error(path, error) from error
-    with open(handle, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def plans_for(folder: RunFolder, history: History) -> list[Plan]:

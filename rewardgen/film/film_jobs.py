@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -198,10 +199,8 @@ def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
     size = float(np.ptp(moving, axis=1).max(1).mean().clip(0.01)) if moving.size else 1.0
     filmed = model
     if files := task.model_files():
-        try:
+        with suppress(ValueError):
             filmed = dressed(files[0], floor, size, task.edit_model)
-        except ValueError:
-            filmed = model
     if (filmed.nq, filmed.nbody) != (model.nq, model.nbody):  # the task changed the model elsewhere
         filmed = model
     mujoco.mj_saveModel(filmed, SCENE, None)

@@ -26,10 +26,9 @@ from rewardgen.film.layout import HEIGHT, PAPER, WIDTH, Panel, Side
 from rewardgen.film.scene import Camera, choose_camera, set_state
 from rewardgen.store.names import FileName
 
-_MOST_VIDEO_BYTES, _MOST_PICTURE_BYTES = 400_000, 700_000
+_MOST_VIDEO_BYTES = 400_000
 _QUALITIES = (25, 29, 33, 38)
 """Quality levels of H.264, best first; the first that makes a video small enough is used."""
-_PICTURE_QUALITIES = (50, 30)
 _PICTURE_FRAMES = 160
 """Most frames of an animated picture."""
 _PICTURE_WIDTH = 720
@@ -163,18 +162,10 @@ def _write_video(frames: list[Image.Image], frame_s: float, path: Path) -> None:
 
 
 def _write_picture(frames: list[Image.Image], frame_s: float, path: Path) -> None:
-    """Write an animated WebP of bounded size, with fewer frames than the video if that is long."""
+    """Write an animated WebP, with fewer frames than the video if that is long."""
     every = -(-len(frames) // _PICTURE_FRAMES)
     few = [*frames[::every], frames[-1]]
     if (width := few[0].width) > _PICTURE_WIDTH:
         few = [each.resize((_PICTURE_WIDTH, round(each.height * _PICTURE_WIDTH / width))) for each in few]
-    for quality in _PICTURE_QUALITIES:
-        options: dict[str, Any] = {
-            "duration": round(1000 * frame_s * every),
-            "loop": 0,
-            "quality": quality,
-            "method": 2,
-        }
-        few[0].save(path, save_all=True, append_images=few[1:], minimize_size=False, **options)
-        if path.stat().st_size <= _MOST_PICTURE_BYTES:
-            return
+    duration = round(1000 * frame_s * every)
+    few[0].save(path, save_all=True, append_images=few[1:], duration=duration, loop=0, quality=40, method=2)

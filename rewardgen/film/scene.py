@@ -113,16 +113,13 @@ def set_state(data: mujoco.MjData, state: Array) -> None:
 
 def moving_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
     """Visible geoms that can move."""
-    return np.flatnonzero((model.body_weldid[model.geom_bodyid] != 0) & _shown(model))
+    return _visible_geoms(model, moving=True)
 
 
-def _standing_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
-    return np.flatnonzero((model.body_weldid[model.geom_bodyid] == 0) & _shown(model))
-
-
-def _shown(model: mujoco.MjModel) -> NDArray[np.bool_]:
+def _visible_geoms(model: mujoco.MjModel, *, moving: bool) -> NDArray[np.intp]:
     solid = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
-    return (model.geom_group <= 2) & (model.geom_rgba[:, 3] > 0.0) & solid
+    visible = (model.geom_group <= 2) & (model.geom_rgba[:, 3] > 0.0) & solid
+    return np.flatnonzero(visible & ((model.body_weldid[model.geom_bodyid] != 0) == moving))
 
 
 def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> Array:
@@ -131,13 +128,13 @@ def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> A
     signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
     boxes = model.geom_aabb[geoms]
     local = boxes[:, None, :3] + signs * boxes[:, None, 3:]
-    found = []
+    corners = []
     for state in motion:
         set_state(data, state)
         mujoco.mj_kinematics(model, data)
         turned = np.einsum("gij,gkj->gki", data.geom_xmat[geoms].reshape(-1, 3, 3), local)
-        found.append((turned + data.geom_xpos[geoms, None]).reshape(-1, 3))
-    return np.array(found)
+        corners.append((turned + data.geom_xpos[geoms, None]).reshape(-1, 3))
+    return np.array(corners)
 
 
 def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: float) -> Camera:
@@ -162,7 +159,7 @@ def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: 
     if not (_roams(model) and travels.any()):
         travels[:] = False
         low, high = corners.min((0, 1)) - _NEAR * size, corners.max((0, 1)) + _NEAR * size
-        standing = outlines(model, motion[:1], _standing_geoms(model)).clip(low, high)
+        standing = outlines(model, motion[:1], _visible_geoms(model, moving=False)).clip(low, high)
         corners = np.concatenate((corners, standing.repeat(len(corners), 0)), axis=1)
     low, high = corners.min((0, 1)), corners.max((0, 1))
     target = np.where(travels, _smooth(middles, round(_SMOOTHED_S / frame_s)), (low + high) / 2.0)
