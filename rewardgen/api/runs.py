@@ -14,7 +14,7 @@ from rewardgen.api.tracking import tracked
 from rewardgen.core.config import BUILTIN, checked_config
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import with_interval
-from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
+from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
@@ -76,9 +76,15 @@ class RunCandidate:
 
     @property
     def fitness(self) -> Interval | None:
-        """Interquartile mean over seeds with a 95 % interval; None if training failed or did not happen."""
-        values = [*self.result.by_seed.values()] if self.result else []
-        return bootstrap_interval(values) if values else None
+        """Fitness with a 95 % interval; None if training failed or did not happen.
+
+        As the report has it: the interquartile mean of the fresh seeds, or the mean over the seeds of the search.
+        """
+        summary, values = self.history.summary, [*self.result.by_seed.values()] if self.result else []
+        if self.phase == "search" or not values:
+            return mean_interval(values) if values else None
+        shown = next((row.fitness for row in summary.rows if row.candidate_id == self.id), None) if summary else None
+        return shown or bootstrap_interval(values)
 
     @property
     def success(self) -> Interval | None:

@@ -19,7 +19,7 @@ from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, check
 from rewardgen.core.errors import UsageError
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.search import lifecycle
-from rewardgen.search.forecast import forecast, forecast_rows
+from rewardgen.search.forecast import forecast, forecast_rows, time_span
 from rewardgen.search.lifecycle import EndedRun
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
@@ -38,6 +38,8 @@ GROUPS = {
 
 _UNASKED_USD = 1.0
 """Price from which a run without `--max-cost` asks before it starts [USD]."""
+_UNTIMED_STEPS, _UNASKED_MINUTES = 3e8, 24 * 60.0
+"""Control steps up to which a run is not timed beforehand; minutes of training from which it asks."""
 
 
 class _Text(RunConfig):
@@ -76,8 +78,9 @@ ConfigFile = Annotated[
 _DRY_RUN = "Print the run's needs and stop: trainings, minutes, calls, price, and what the finals can detect."
 DryRun = Annotated[bool, flag(_DRY_RUN, "--dry-run", group=_OUTPUT)]
 _YES = (
-    "Answer all questions with yes: about `--sandbox off`, a price above 1 USD without `--max-cost`, a goal that the"
-    " task does not measure, or a drafted task whose metric passed its test."
+    "Do not ask: before a run with `--sandbox off`, one that may cost 1 USD or train for a day without a limit, a goal"
+    " that the task does not measure, or a file that names code, a model or an address. With `--robot`, accept a draft"
+    " whose metric passes its trial."
 )
 Yes = Annotated[bool, flag(_YES, group=_SAFETY)]
 _TRACK = "Send the run's numbers to an experiment tracker of an extra, such as `tensorboard` (docs/python.md)."
@@ -132,7 +135,7 @@ def run(
     require_consent([settings], yes)
     require_trackers(track)
     if not yes:
-        _confirm_price(settings, runs_dir)
+        _confirm_expense(lifecycle.lasting(settings, runs_dir))
 
     def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:
@@ -165,12 +168,20 @@ def _print_forecast(config: RunConfig, json: bool) -> int:
     return 0
 
 
-def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
-    """Ask before a run without a limit that may cost more than a dollar."""
+def _confirm_expense(config: RunConfig) -> None:
+    """Ask before a run without a limit that may cost more than a dollar or train for more than a day."""
     models = [name for name in (config.model, config.critic_model) if name and name != BUILTIN]
-    if config.max_cost is not None or all(name.split(":")[0] in SCHEMES for name in models):
-        return
-    cost = forecast(lifecycle.lasting(config, runs_dir), measured=False).cost_usd
+    is_free = all(name.split(":")[0] in SCHEMES for name in models)
+    estimate = forecast(config, measured=False)
+    cost = None if config.max_cost is not None or is_free else estimate.cost_usd
+    if config.max_minutes is None and estimate.env_steps.high > _UNTIMED_STEPS:
+        messages().print("timing a short training: this run may take long")
+        minutes = forecast(config).minutes
+        if minutes and minutes.high > _UNASKED_MINUTES:
+            confirm(
+                f"the trainings of this run may take {time_span(minutes)}",
+                "limit the time with `--max-minutes`, or train less with `--env-steps`, `--candidates` or `--seeds`",
+            )
     if cost and cost.high > _UNASKED_USD:
         confirm(
             f"the calls of this run may cost {cost.low:.2f} to {cost.high:.2f} USD", "limit the price with `--max-cost`"

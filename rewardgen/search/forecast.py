@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
 from rewardgen.core.errors import CredentialsError
-from rewardgen.core.formatting import count
+from rewardgen.core.formatting import count, roughly
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.core.sequential import BLOCK, power
@@ -229,7 +229,7 @@ def forecast_rows(estimate: Forecast, config: RunConfig) -> Iterator[tuple[str, 
         yield "control steps", f"{estimate.env_steps.low / 1e6:.1f} to {estimate.env_steps.high / 1e6:.1f} million"
     if estimate.minutes:
         number = estimate.processes
-        yield "training", f"{_span(estimate.minutes)} min on {number} process{'es' * (number > 1)}"
+        yield "training", f"{time_span(estimate.minutes)} on {number} process{'es' * (number > 1)}"
     if estimate.calls.high:
         cost = estimate.cost_usd
         yield "model calls", _span(estimate.calls)
@@ -241,6 +241,12 @@ def forecast_rows(estimate: Forecast, config: RunConfig) -> Iterator[tuple[str, 
     else:
         share = f"{100 * estimate.detects:.0f} % of runs"
         yield "finals", finals + f"{share} detect a gain of one standard deviation over the human reward"
+
+
+def time_span(minutes: Span) -> str:
+    """Format a span of minutes: `12 min to 3.0 days`."""
+    low, high = (roughly(60.0 * end).removeprefix("about ") for end in (minutes.low, minutes.high))
+    return f"{low} to {high}" if low != high else low
 
 
 def _span(span: Span) -> str:

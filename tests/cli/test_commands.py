@@ -261,6 +261,11 @@ def test_a_run_that_may_cost_more_than_a_dollar_is_asked_about(rewardgen):
     assert done.returncode == 2 and "may cost" in done.stderr and "--max-cost" in done.stderr
 
 
+def test_a_run_that_may_train_for_days_is_asked_about(rewardgen):
+    done = rewardgen("run", POINT, "--env-steps", 900_000_000)
+    assert done.returncode == 2 and " days" in done.stderr and "--max-minutes" in done.stderr
+
+
 def test_a_task_file_beside_the_user_is_found_by_a_dry_run(rewardgen, tmp_path):
     for name in ("point.py", "point.xml"):
         (tmp_path / name).write_bytes((POINT.parent / name).read_bytes())
