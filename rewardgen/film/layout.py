@@ -19,7 +19,6 @@ _NAME_END, _BAR, _VALUE_END = 150, (158, 270), 314
 _CHART = (344, 468)
 PAPER, _INK, _FAINT, _RULE, _TRACK = "#ffffff", "#1f2933", "#77818c", "#dfe4e8", "#f0f2f4"
 _GAIN, _LOSS = "#2f78c4", "#d1603d"
-_OTHERS = "others"
 
 
 class Side(NamedTuple):
@@ -89,7 +88,6 @@ class Panel:
             draw.rounded_rectangle((_BAR[0], middle - 5, _BAR[1], middle + 4), 3, _TRACK)
         if not self._rows:
             draw.text((_MARGIN, self._middle(0)), "its components cannot be computed here", _FAINT, font(12), "lm")
-        self._draw_axes(draw)
 
     def frame(self, picture: Image.Image, index: int) -> Image.Image:
         """One frame of the film around a picture of the model; an index beyond F shows the last frame's numbers."""
@@ -122,17 +120,10 @@ class Panel:
             draw.line((zero, middle - 6, zero, middle + 5), _FAINT)
         draw.text((_VALUE_END, middle), _shown_number(value, self._scale), _INK, font(12), anchor="rm")
 
-    def _curve_box(self) -> tuple[float, float, float, float]:
-        return _CHART[0], _HEAD + HEIGHT + 32, _CHART[1], self.height - 12
-
-    def _draw_axes(self, draw: ImageDraw.ImageDraw) -> None:
-        left, _, right, bottom = self._curve_box()
-        if self._side.so_far:
-            draw.text((left, self._middle(0)), "fitness so far", _FAINT, font(12), anchor="lm")
-            draw.line((left, bottom, right, bottom), _RULE)
-
     def _draw_curve(self, draw: ImageDraw.ImageDraw, at: int) -> None:
-        left, top, right, bottom = self._curve_box()
+        left, top, right, bottom = _CHART[0], _HEAD + HEIGHT + 32, _CHART[1], self.height - 12
+        draw.text((left, self._middle(0)), "fitness so far", _FAINT, font(12), anchor="lm")
+        draw.line((left, bottom, right, bottom), _RULE)
         values = self._side.so_far
         low, span = self._low, (self._high - self._low) or 1.0
         last = max(len(values) - 1, 1)
@@ -158,7 +149,7 @@ def _rows_of(components: Mapping[str, Sequence[float]]) -> dict[str, Sequence[fl
     kept = sorted(weights, key=lambda name: -weights[name])[: _MOST_ROWS - 1]
     rest = [values for name, values in components.items() if name not in kept]
     shown = {name: values for name, values in components.items() if name in kept}
-    return shown | {f"{len(rest)} {_OTHERS}": [sum(each) for each in zip(*rest, strict=True)]}
+    return shown | {f"{len(rest)} others": [sum(each) for each in zip(*rest, strict=True)]}
 
 
 def _shown_number(value: float, scale: float) -> str:
