@@ -21,6 +21,8 @@ DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
 TRAINING = "training.json"
 """File of a folder that `train` made, which is no run."""
+_MOST_OF_TASK = 24
+"""Characters of a run's id that are of its task's name."""
 MOST_POLICY_BYTES = 64 << 20
 """Largest file of a policy [bytes]."""
 _CANDIDATE = re.compile(r"g\d+-k\d+")
@@ -147,12 +149,17 @@ def _leads_out(path: Path, kind: str) -> RunFolderError:
 
 
 def create_run(runs_dir: Path, task: str) -> RunFolder:
-    """Create a run folder, named by start time, task and four random hex digits.
+    """Create a run folder, named by start time, the first words of the task and four random hex digits.
 
     Raises:
         RunFolderError: The folder cannot be created.
     """
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", Path(task).stem).strip("-") or "task"
+    stem, *words = re.findall("[A-Za-z0-9]+", Path(task).stem) or ["task"]
+    stem = stem[:_MOST_OF_TASK]
+    for word in words:
+        if len(f"{stem}-{word}") > _MOST_OF_TASK:
+            break
+        stem = f"{stem}-{word}"
     name = f"{datetime.now():%Y%m%d-%H%M%S}-{stem}-{secrets.token_hex(2)}"
     folder = RunFolder(runs_dir / name)
     try:

@@ -16,6 +16,8 @@ def a_run(runs_dir, name):
 
 def test_new_run_is_named_after_its_task_file(tmp_path):
     assert "-my-task-" in create_run(tmp_path, "/somewhere/my task.py").id
+    assert "-hopper-jump-as-high-as-" in create_run(tmp_path, "hopper_jump_as_high_as_possible_and_land.py").id
+    assert len(create_run(tmp_path, f"{'x' * 200}.py").id) == len("20261231-235959--1a2b") + 24
 
 
 HOPPER, ANOTHER, ANT = "20260101-000000-hopper-aaaa", "20260102-000000-hopper-bbbb", "20260103-000000-ant-cccc"
