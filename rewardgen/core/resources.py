@@ -39,9 +39,8 @@ def shipped(folder: Literal["envs", "prompts"]) -> Path:
 
 
 def shipped_task_files() -> list[Path]:
-    """Return the shipped task files in the order of their names, without the traps."""
-    files = [path for path in shipped("envs").glob("*/*.py") if path.parent.name != "traps"]
-    return sorted(files, key=lambda path: path.stem)
+    """Return the shipped task files in the order of their names."""
+    return sorted(shipped("envs").glob("*/*.py"), key=lambda path: path.stem)
 
 
 def package_models(prefix: str) -> dict[str, Path]:

@@ -18,7 +18,7 @@ from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.members import own_program
 from rewardgen.training.cache import get_or_record_transitions
 
-TRAPS = Path(__file__).parents[2] / "envs" / "traps"
+TRAPS = Path(__file__).parents[1] / "traps" / "tasks"
 
 
 @cache

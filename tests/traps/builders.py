@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.core.resources import shipped
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.transitions import load_transitions
 from rewardgen.store.records import (
@@ -31,7 +30,7 @@ from rewardgen.training.ppo.settings import PpoJob, PpoSettings
 from rewardgen.training.ppo.train_job import train_job
 from tests.critic.banks import probe_source
 
-FOLDER = shipped("envs") / "traps"
+FOLDER = Path(__file__).parent / "tasks"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 KINDS = ("naive", "sound")
 SEEDS = (0, 1)
