@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -18,22 +19,33 @@ from tests.ui.story import RUN_ID, events
 from tests.ui.test_screen import wait_for
 
 
+def wait_until(true, timeout=120):
+    deadline = time.monotonic() + timeout
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 def test_a_run_is_watched_from_another_terminal_until_it_ends(tmp_path):
     running = start("run", POINT, *SHORTER[:-1], "12000", cwd=tmp_path)
     tmux = ["tmux", "-S", str(tmp_path / "socket")]
     try:
         wait_for_event(tmp_path, "designed")
+        wait_until(lambda: (file := run_folder(tmp_path).progress).exists() and '"training":{' in file.read_text())
+        os.kill(running.pid, signal.SIGSTOP)  # the run must not end before the other terminal has looked
         command = f"{sys.executable} -m rewardgen runs watch; sleep 30"
         size = ["-x", "80", "-y", "24"]
         subprocess.run([*tmux, "new-session", "-d", "-s", "a", *size, command], check=True, cwd=tmp_path)
         try:
             during = wait_for(tmux, "a", r"training +[1-9]\d? %", seconds=60)
             assert run_folder(tmp_path).progress.exists()
+            os.kill(running.pid, signal.SIGCONT)
             after = wait_for(tmux, "a", r"reward: ", seconds=120)
         finally:
             subprocess.run([*tmux, "kill-server"], check=True)
     finally:
+        os.kill(running.pid, signal.SIGCONT)
         running.communicate()
     assert [line for line in during if "g00-k0" in line] and [line for line in during if re.search("[━─]{10}", line)]
     assert max(map(len, during)) <= 80
