@@ -53,7 +53,7 @@ def test_a_detector_with_a_fault_of_its_own_is_named_and_costs_nothing():
 
 
 def test_two_detectors_cannot_have_one_name(registered):
-    with pytest.raises(UsageError, match="there is a detector `short-episodes` already"):
+    with pytest.raises(UsageError, match="the detector `short-episodes` exists already"):
         DETECTORS.add(Detector("short-episodes", "another", short_episodes))
 
 

@@ -56,5 +56,5 @@ def test_a_detector_that_no_worker_could_import_is_refused():
 
 
 def test_a_name_is_given_once():
-    with pytest.raises(UsageError, match="there is a detector `dead-component` already"):
+    with pytest.raises(UsageError, match="the detector `dead-component` exists already"):
         DETECTORS.add(Detector("dead-component", "", lambda reward: ()))

@@ -361,13 +361,11 @@ def test_a_run_id_in_the_log_is_no_command_for_the_users_shell(rewardgen, elsewh
 def test_no_command_is_proposed_that_runs_the_task_file_of_somebody_else(rewardgen, elsewhere):
     elsewhere.interrupted(task=str(elsewhere.task), model="builtin")
     assert " check " not in rewardgen(*SHOW, "g00-k2").stderr
-    elsewhere.change("run-started", lambda data: data["config"].update(task="hopper"))
-    assert " check hopper " in rewardgen(*SHOW, "g00-k2").stderr
 
 
 @pytest.mark.parametrize(
     "command",
-    [("runs", "list"), ("runs", "show"), ("runs", "show", "latest", CHOSEN), ("runs", "compare", *["latest"] * 2)],
+    [("runs", "list"), ("runs", "show"), ("runs", "show", "latest", CHOSEN)],
 )
 def test_commands_that_are_proposed_for_a_folder_are_words_for_the_users_shell(rewardgen, elsewhere, command):
     elsewhere.make()

@@ -43,6 +43,7 @@ def test_every_member_is_told(offered):
         "device",
         "declared",
         "default_words",
+        "call_problems",
     }
     internal |= {"make_envs", "make_simulator", "measured", "model_file", "model_files", "packages", "path", "read"}
     own = {name for name in vars(offered) if name[0] != "_"} | {*get_annotations(offered)}
