@@ -143,7 +143,7 @@ def _by_seed(record: CandidateRecord) -> list[float]:
 
 
 def _hard_starts(result: CandidateResult, others: Sequence[CandidateRecord]) -> tuple[tuple[int, int], ...]:
-    """Return starts at which a candidate fails, and so do most of at least two others that often succeed."""
+    """Return the starts where a candidate and most of at least two successful others fail."""
     able = [other.result for other in others if other.result and (other.result.success_rate or 0.0) >= OFTEN]
     if len(able) < 2 or (result.success_rate or 0.0) < OFTEN:
         return ()

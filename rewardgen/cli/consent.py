@@ -24,7 +24,7 @@ _CONSEQUENCES = {
     "critic_model": "is called too",
     "api_base": "receives the key and all requests",
     "prompts": "its texts are read and sent to the model",
-    "sandbox": "keeps generated code from your files and the network",
+    "sandbox": "says how far generated code is kept from your files and the network",
     "executor": "trains the candidates",
     "cluster": "receives the task's files and trains; its results are trusted",
 }
@@ -41,7 +41,7 @@ def require_consent(configs: list[RunConfig], yes: bool) -> None:
 
 
 def require_consent_to_file(file: Path, configs: Iterable[RunConfig], names: Container[str]) -> None:
-    """Ask once about a file of settings that names code to run, a model or an address; then about a changed one.
+    """Ask the first time a file of settings names code, a model or an address, and again when it changes.
 
     Args:
         file: The file.
@@ -70,7 +70,7 @@ def foreign_run_text(run_id: str, config: RunConfig) -> str:
 def _lines(configs: list[RunConfig], names: Container[str], besides_defaults: bool = False) -> list[str]:
     """One line for each value with a consequence."""
     # A run without a sandbox is asked about in any case: see `require_consent`.
-    harmless = {"task": {*shipped_tasks(), *map(str, shipped_tasks().values())}, "sandbox": {"off"}}
+    harmless = {"task": {*shipped_tasks(), *map(str, shipped_tasks().values())}, "sandbox": {"off", "auto", "strict"}}
     lines = []
     for name, consequence in _CONSEQUENCES.items():
         values = dict.fromkeys(str(value) for config in configs if (value := getattr(config, name)))

@@ -36,10 +36,10 @@ GROUPS = {
 }
 """Options that `run --help` shows, by group. It accepts the other fields too; docs/commands.md has them all."""
 
-_UNASKED_USD = 1.0
-"""Price from which a run without `--max-cost` asks before it starts [USD]."""
-_UNTIMED_STEPS, _UNASKED_MINUTES = 3e8, 24 * 60.0
-"""Control steps up to which a run is not timed beforehand; minutes of training from which it asks."""
+_ASK_ABOVE_USD = 1.0
+"""Price above which a run without `--max-cost` asks before it starts [USD]."""
+_UNTIMED_STEPS, _ASK_ABOVE_MINUTES = 3e8, 24 * 60.0
+"""Control steps up to which a run is not timed beforehand; minutes of training above which it asks."""
 
 
 class _Text(RunConfig):
@@ -83,7 +83,9 @@ _YES = (
     " whose metric passes its trial."
 )
 Yes = Annotated[bool, flag(_YES, group=_SAFETY)]
-_TRACK = "Send the run's numbers to an experiment tracker of an extra, such as `tensorboard` (docs/python.md)."
+_TRACK = (
+    "Send the run's numbers to an experiment tracker of an optional package, such as `tensorboard` (docs/python.md)."
+)
 Track = Annotated[tuple[str, ...], flag(_TRACK, group=_OUTPUT)]
 Robot = Annotated[str | None, Parameter(group=_TASK, help=f"Draft the task for this robot. {ROBOT}")]
 Task = Annotated[str | None, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, the words to draft from.")]
@@ -100,10 +102,12 @@ Ablate = Annotated[
     tuple[Ablation, ...] | None, Parameter(help="Part to leave out from now on.", negative="", show=False)
 ]
 MaxTokens = Annotated[int | None, Parameter(help="New limit on the tokens of all calls.", validator=Number(gte=0))]
-Model = Annotated[str | None, Parameter(help="Model to continue with; also repeats refused requests.")]
+Model = Annotated[str | None, Parameter(help="Model to continue with; requests that were refused are sent again.")]
 CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
 ApiBase = Annotated[str | None, Parameter(help="Address of the server to continue with; empty for the model's own.")]
-Executor = Annotated[str | None, Parameter(help="Executor to continue with: `processes`, or that of an extra.")]
+Executor = Annotated[
+    str | None, Parameter(help="Executor to continue with: `processes`, or one of an optional package.")
+]
 Cluster = Annotated[str | None, Parameter(help="Address of the executor's cluster; empty for the local one.")]
 
 
@@ -169,7 +173,7 @@ def _print_forecast(config: RunConfig, json: bool) -> int:
 
 
 def _confirm_expense(config: RunConfig) -> None:
-    """Ask before a run without a limit that may cost more than a dollar or train for more than a day."""
+    """Ask before a run that has no limit and may cost more than a dollar, or train for more than a day."""
     models = [name for name in (config.model, config.critic_model) if name and name != BUILTIN]
     is_free = all(name.split(":")[0] in SCHEMES for name in models)
     estimate = forecast(config, measured=False)
@@ -177,12 +181,12 @@ def _confirm_expense(config: RunConfig) -> None:
     if config.max_minutes is None and estimate.env_steps.high > _UNTIMED_STEPS:
         messages().print("timing a short training: this run may take long")
         minutes = forecast(config).minutes
-        if minutes and minutes.high > _UNASKED_MINUTES:
+        if minutes and minutes.high > _ASK_ABOVE_MINUTES:
             confirm(
                 f"the trainings of this run may take {time_span(minutes)}",
                 "limit the time with `--max-minutes`, or train less with `--env-steps`, `--candidates` or `--seeds`",
             )
-    if cost and cost.high > _UNASKED_USD:
+    if cost and cost.high > _ASK_ABOVE_USD:
         confirm(
             f"the calls of this run may cost {cost.low:.2f} to {cost.high:.2f} USD", "limit the price with `--max-cost`"
         )
@@ -219,15 +223,15 @@ def resume(
         if changes.get(name):
             changes[name] = lasting_model(changes[name], runs_dir)
     how = lifecycle.Resume(changes, generations=generations or 0)
-    unsigned = lifecycle.foreign_config(folder, how)
-    if unsigned is not None and not yes:
-        confirm(foreign_run_text(folder.id, unsigned), "read what the run names, and its files, before you agree")
+    foreign = lifecycle.foreign_config(folder, how)
+    if foreign is not None and not yes:
+        confirm(foreign_run_text(folder.id, foreign), "read what the run names, and its files, before you agree")
     require_trackers(track)
     was_finished = History.load(folder).summary is not None and not generations
 
     def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:
-            return lifecycle.resume(folder, listener, how._replace(agreed=unsigned))
+            return lifecycle.resume(folder, listener, how._replace(agreed=foreign))
 
     outcome = watch(search, runs_dir)
     if outcome and was_finished:

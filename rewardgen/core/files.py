@@ -59,7 +59,7 @@ def sweep_unfinished(folder: Path, *, shared: bool = False) -> list[Path]:
     """Remove temporary files of killed `write_atomic` calls, and return their paths.
 
     Args:
-        folder: Searched with all its subfolders; no process writes there now.
+        folder: Searched with its subfolders; unless `shared`, no process may be writing there.
         shared: True if others may write there: then only old files of the folder itself are removed.
     """
     swept = []
@@ -84,7 +84,7 @@ def read_plain(path: Path, most: int, start: int = 0) -> bytes:
 
     Args:
         path: The file.
-        most: Largest size [bytes].
+        most: Most bytes to read after `start`.
         start: Offset [bytes].
 
     Raises:
@@ -103,12 +103,12 @@ def read_plain(path: Path, most: int, start: int = 0) -> bytes:
             file.seek(start)
         content = file.read(most + 1)
     if len(content) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most >> 20} MiB", str(path))
+        raise OSError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
     return content
 
 
 def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> RunFolderError:
-    """Return an error with a fix for an operating-system error on a path.
+    """Turn an error of the operating system on a path into one with a hint.
 
     Args:
         path: The path.
@@ -125,7 +125,7 @@ def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> 
         return RunFolderError(
             f"cannot write {path}: {error.strerror}", f"choose a folder you may write with `{option}`"
         )
-    return RunFolderError(f"cannot write {path}: {error.strerror or error}", f"check the path given with `{option}`")
+    return RunFolderError(f"cannot use {path}: {error.strerror or error}", f"check the path given with `{option}`")
 
 
 def cache_folder(name: str) -> Path:

@@ -27,7 +27,7 @@ _TAILS = (
 )
 """Tail of the interval at each look, for one to four looks in all."""
 _POWER = {2: 0.04, 3: 0.12, 4: 0.19, 5: 0.26, 8: 0.42, 10: 0.52, 15: 0.71, 20: 0.81}
-"""Seeds of each reward at most to the probability of detecting a gain of one standard deviation (6,000 simulations)."""
+"""Most seeds of each reward to the probability of detecting a gain of one standard deviation (6,000 simulations)."""
 _HOPELESS = 0.05
 """Probability of a decision at the last look below which no further block is opened."""
 _SIGMA = NormalDist().cdf(-1.0)

@@ -116,8 +116,8 @@ def proportion_interval(values: Sequence[float], trials: int) -> Interval:
 def difference_interval(a: Sequence[float], b: Sequence[float], tail: float = TAIL) -> Interval:
     """Return the difference of the means of two independent groups with Welch's interval.
 
-    At 20 seeds, means detect a gain of one standard deviation in 81 % of cases, interquartile means in 74 %; and failed
-    seeds count.
+    At 20 seeds, means detect a gain of one standard deviation in 81 % of cases, interquartile means in 74 %; and a
+    failed seed pulls a mean down.
 
     Args:
         a: One number per seed, at least two.
@@ -170,7 +170,7 @@ def standard_errors(groups: Sequence[Sequence[float]]) -> PooledErrors:
 
 
 def noise(*standard_errors: float, freedom: int | None) -> float:
-    """Return the smallest difference of means that counts: the 95 % quantile of Student's t.
+    """Return the smallest difference of means that counts: its standard error times the 95 % quantile of Student's t.
 
     Of two equally good candidates that are the best of their generations, one leads the other by more in 2 % of cases
     (docs/statistics.md).
@@ -186,13 +186,13 @@ def noise(*standard_errors: float, freedom: int | None) -> float:
 
 
 def later_mean(series: Sequence[float | None]) -> float | None:
-    """Return the mean over the later half of a training's evaluations; None unless two have a value."""
+    """Return the mean over the later half of a training's evaluations; None unless at least two have a value."""
     values = [value for value in series[len(series) // 2 :] if value is not None]
     return sum(values) / len(values) if len(values) >= 2 else None
 
 
 def human_normalised(method: float, human: float, sparse: float) -> float | None:
-    """Return (M - S) / |H - S|: 0 is the sparse reward, 1 the human one; None if the two are equal."""
+    """Return (M - S) / |H - S|: 0 is the sparse reward, 1 the human one; None if the two are nearly equal."""
     gap = abs(human - sparse)
     return (method - sparse) / gap if gap > SAME_BASELINES * max(abs(human), abs(sparse)) else None
 
@@ -212,7 +212,7 @@ def improvement_probability(a: Sequence[float], b: Sequence[float]) -> Interval:
 
 
 def mean_probability(probabilities: Sequence[Interval]) -> Interval:
-    """Return the mean of at least one independent probability; bounds add in squares (MOVER)."""
+    """Return the mean of independent probabilities; bounds add in squares (MOVER)."""
     count = len(probabilities)
     mean = sum(one.value for one in probabilities) / count
     below = math.hypot(*(one.value - one.low for one in probabilities)) / count

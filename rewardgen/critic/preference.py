@@ -114,8 +114,9 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
         episodes: The episodes.
 
     Returns:
-        A rejection if returns rank less than `RIGHT_SHARE` right, of all pairs and of those with a success; a warning
-        if only failures are ranked wrong, or pairs or clearly different policies are too few. The share by reward per
+        A rejection if the returns order fewer than `RIGHT_SHARE` of the pairs right, of all and of those whose better
+        episode succeeds. A warning if only failures are in a wrong order, or pairs or clearly different policies are
+        too few. Nothing if enough pairs are right. The share by reward per
         step is added as evidence and decides nothing: where episodes end early, a short one is often better per step.
         On the hopper, Gymnasium's reward ranks all pairs right by return, and 43 % per step.
     """
@@ -148,7 +149,7 @@ def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[Rec
     return (finding,)
 
 
-def _doubt(share: float, pairs: int, policies: int) -> str:
+def _doubt(share: float, pairs: int, policy_pairs: int) -> str:
     """Return the reason why the evidence is too weak for a rejection; empty if it is not."""
     if not pairs:
         return "none of the episodes succeeds"
@@ -156,7 +157,7 @@ def _doubt(share: float, pairs: int, policies: int) -> str:
         return f"of the {pairs} pairs whose better episode succeeds, {100 * share:.0f} % are right"
     if pairs < _VETO_PAIRS:
         return f"in {pairs} of the pairs only does the better episode succeed"
-    return f"{policies} pairs of policies differ beyond noise" if policies < _VETO_POLICIES else ""
+    return f"{policy_pairs} pairs of policies differ beyond noise" if policy_pairs < _VETO_POLICIES else ""
 
 
 def _differing(episodes: Sequence[RecordedEpisode]) -> int:

@@ -29,7 +29,7 @@ Pair = tuple[Operator, tuple[str, ...]]
 
 
 class Evolve:
-    """Plans drafts first, then operators on parents from the whole archive, better ranks more often.
+    """Plans drafts first, then operators on parents from the whole archive, more often on better ones.
 
     An operator without a gain in the previous generation is not applied to the same parents again.
     """
@@ -75,7 +75,7 @@ def _mix(archive: Sequence[str], stalled: int) -> tuple[Operator, ...]:
 
 
 def in_vain(records: Sequence[CandidateRecord], ranking: Ranking, generation: int) -> set[Pair]:
-    """Return operators and parents of a generation whose children are no better than their parents."""
+    """Return the pairs of operator and parents of a generation that gave no better child."""
     return {
         (record.candidate.operator, record.candidate.parents)
         for record in records
@@ -84,7 +84,7 @@ def in_vain(records: Sequence[CandidateRecord], ranking: Ranking, generation: in
 
 
 def _chosen(archive: Sequence[str], mix: Sequence[Operator], number: int, spent: set[Pair], rng: random.Random) -> Pair:
-    """Return operator and parents of a slot: those of the mix, or the next that did not fail before."""
+    """Return operator and parents of a slot: the mix's own, or the next pair not known to have failed."""
     for turn in range(len(mix)):
         operator = mix[(number + turn) % len(mix)]
         if operator == "crossover" and len(archive) < 2:

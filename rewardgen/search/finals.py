@@ -26,7 +26,7 @@ from rewardgen.store.records import BASELINES, CandidateResult
 def run_finals(run: Context, reason: str) -> Summary:
     """Train the winner and the task's own rewards on fresh seeds, block by block, and sum up.
 
-    The winner is the leader of the search. Only if a training of the winner fails, the next candidate replaces it.
+    The winner is the leader of the search. The next candidate replaces it only if one of its trainings fails.
     """
     history = run.history
     ranked = run.parts.judge.rank(run.records()).ids
@@ -167,7 +167,9 @@ def _fitness_values(result: CandidateResult | None) -> list[float]:
 
 
 def human_scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | None:
-    """Return the fitness of the human and the sparse reward; None if they are within noise of each other."""
+    """Return the fitness of the human and the sparse reward; None if one is missing or failed, or they are
+    within noise of each other.
+    """
     human, sparse = values.get("human"), values.get("sparse")
     if not human or not sparse or standing(human, sparse) == "on par":
         return None
@@ -254,5 +256,9 @@ def _comparison(name: str, result: Standing, estimate: Interval, seen: Look | No
     text += {"above": "", "on par": ": they differ by no more than noise", "below": ", which is better"}[result]
     if seen and (difference := seen.difference):
         text += f"; the difference of the means is {with_interval(difference)}"
-        text += f", so at most {number(max(-difference.low, difference.high))}" if result == "on par" else ""
+        text += (
+            f", so neither leads by more than {number(max(-difference.low, difference.high))}"
+            if result == "on par"
+            else ""
+        )
     return f"{text}."

@@ -162,7 +162,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         foreign = foreign_config(folder, how)
         if foreign is not None and foreign != how.agreed:
             message = f"run {folder.id} was not started here with this configuration"
-            raise UsageError(message, "check its configuration, then add `--yes`")
+            raise UsageError(message, f"`rewardgen resume {folder.word}` shows it and asks")
         discard(folder.scratch)  # killed workers may have left anything there
         _require_room(history, how)
         _require_same_task(history)
@@ -229,11 +229,11 @@ def _require_same_task(history: History) -> None:
 
 
 def _require_episodes(folder: RunFolder, history: History) -> None:
-    """Reject a search whose recorded episodes are missing: the critic ranks later rewards by them."""
+    """Reject a search whose recorded episodes are missing: later rewards must rank these episodes as fitness does."""
     names = [result.episodes_file for (phase, _, _), result in history.trained.items() if phase == "search"]
     place = folder.policies / "search"
     if any(name and not (place / name).is_file() for name in names):
-        hint = f"restore them, or continue without their ranking: `rewardgen resume {folder.word} --ablate tpe`"
+        hint = f"restore them, or continue without this check: `rewardgen resume {folder.word} --ablate tpe`"
         raise RunFolderError(f"recorded episodes are missing in {place}", hint)
 
 

@@ -53,9 +53,10 @@ class Step:
 
 
 class VecEnv(Protocol):
-    """A batch of N = len(seeds) * envs_per_seed environments of one task. All tensors lie on `device`.
+    """A batch of N environments of one task, the same number for each seed. All tensors lie on `device`.
 
-    Env i belongs to `seeds[i // envs_per_seed]`. Its states depend only on that seed, on its index among the seed's
+    N is len(seeds) * envs_per_seed, or more for games (see `agents`). Env i belongs to
+    `seeds[i // (N // len(seeds))]`. Its states depend only on that seed, on its index among the seed's
     envs, on its episode number and on its actions.
 
     To add a kind of environment, derive a class and return it from a task's `make_envs`. Set the attributes without a
@@ -88,7 +89,8 @@ class VecEnv(Protocol):
     """Names of the agents of a game. Each agent is one env, and the agents of a game are adjacent. N counts whole
     games, so N // len(seeds) may exceed `envs_per_seed`."""
     choices: tuple[int, ...] = ()
-    """Sizes of the groups of numbers of which an action picks the largest; empty for continuous actions."""
+    """Number of options of each choice, for discrete actions: of an option's numbers the largest wins. Empty for
+    continuous actions."""
     most_envs: int | None = None
     """Largest N that fits into the device's free memory; None if unlimited."""
     body_words: str = ""

@@ -175,7 +175,7 @@ class History:
         self.feedback: list[Feedback] = []
         self.search_seeds: tuple[int, ...] = ()
         self.final_seeds: tuple[int, ...] = ()
-        """Fresh seeds, reserved when the run began and opened in blocks."""
+        """Fresh seeds of the current finals, opened in blocks."""
         self.extra_seeds: dict[tuple[Phase, str], tuple[int, ...]] = {}
         """(phase, id) to the seeds opened for that reward, beyond the common seeds of the search."""
         self.seed_rounds: list[SeedRound] = []
@@ -194,13 +194,13 @@ class History:
         self.stop_reason = ""
         """Reason for the end of the search; empty while it continues."""
         self.exhausted = ""
-        """Limit that left no room for another model call; empty if none did."""
+        """Limit that allows no further model call; empty until one is reached."""
         self.finalists: tuple[str, ...] = ()
         """The winner, then all other rewards of the finals; empty before the finals."""
         self.earlier_finals: list[tuple[tuple[int, ...], Summary | None]] = []
         """Seeds and result of each finals begun before more generations were asked for."""
         self.requested_generations = 0
-        """Generations that the user requested after seeing results; only limits end the search earlier."""
+        """Generations that the user requested after seeing results; the search ends before them only at a limit."""
         self.search_began_s = 0.0
         """Start of the search's time limit [s]."""
         self.elapsed_s = 0.0

@@ -28,7 +28,8 @@ from rewardgen.store.measurements import (
 from rewardgen.store.names import BaselineId, CandidateId, FileName
 
 Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
-"""Job of the designer: `draft` from nothing, `explore` a different approach, the others on a parent."""
+"""Job of the designer: `draft` begins with nothing, `explore` looks for an approach unlike its parent's, the others
+change their parents. `baseline` is a reward of the task's own."""
 
 Severity = Literal["reject", "warn"]
 
@@ -106,7 +107,7 @@ class TaskCard(Frozen):
     termination_causes: tuple[str, ...]
     success_terminates: bool
     benign_terminations: bool = False
-    """True if early ends are not failures: the environment gives no causes, and its own reward rises by them."""
+    """True if early ends are not failures: the environment gives no causes, and pays more when it ends early."""
     success: str
     fitness: str
     best_fitness: float | None = None
@@ -246,7 +247,7 @@ class SliceResult(SliceSpec):
     """The slice's part of the wall-clock time of its batch."""
     curve: tuple[EvaluationPoint, ...] = ()
     components: dict[ComponentName, tuple[ComponentPoint, ...]] = Field(default={}, max_length=33)
-    """Components of the reward and the residual."""
+    """Components of the reward, and what is left of the total beside them (`residual`)."""
     terminations: dict[str, Share] = Field(default={}, max_length=64)
     """Share of the last evaluation's episodes that ended by each cause; `time limit` for the rest."""
     episodes: tuple[EpisodeDigest, ...] = Field(default=(), max_length=3)
@@ -260,7 +261,7 @@ class SliceResult(SliceSpec):
     policy: FileName | None = None
     """Name of the policy file in the job's folder."""
     final_fitness: float | None = None
-    """Fitness measured by a clean process that never loads generated code, on held-out evaluation seeds."""
+    """Mean fitness of the last two policies on held-out seeds, by a process that never loads generated code."""
     final_success_rate: float | None = None
     final_parts: FitnessParts = {}
     """Parts of the final fitness by name; empty for a task whose metric names none."""
@@ -300,7 +301,7 @@ class CandidateResult(Frozen):
 
     @property
     def fitness(self) -> float | None:
-        """Mean over seeds of the fitness measured in the clean process."""
+        """Mean over seeds of `final_fitness`; closing tables show the interquartile mean."""
         return _mean([run.final_fitness for run in self.slices])
 
     @property
@@ -473,7 +474,7 @@ class Analysis(Frozen):
     episodes: tuple[ShownEpisode, ...] = ()
     """The two most telling episodes, or one if all are alike."""
     hard_starts: tuple[tuple[int, int], ...] = ()
-    """Seed and index of starts at which this candidate fails, as do most others that often succeed."""
+    """Seed and index of starts where this candidate and most of the successful ones fail."""
     parent: ParentComparison | None = None
     fitness_delta: float | None = None
     """Fitness minus the parent's."""

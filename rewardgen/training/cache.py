@@ -1,4 +1,4 @@
-"""The cache of measured tasks, their recorded transitions, and trainings of their own rewards, for all runs of a user.
+"""The cache of measured tasks, recorded transitions, and trainings with the tasks' own rewards, for all runs of a user.
 
 An entry is named by everything that its content depends on, and is checked before it is used. Only processes without
 generated code write here. Without a cache folder (a full disk, a user without a home) a run goes on, only slower.
@@ -124,7 +124,7 @@ def check_task(task: str, sandbox: SandboxMode = "auto") -> dict[str, Any]:
 
 
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:
-    """Return a measured task, from the cache or measured now, on request with its transitions for later calls.
+    """Return a measured task, cached or measured now; `with_transitions` also records transitions for later calls.
 
     Raises a TaskError if the task cannot be simulated.
     """

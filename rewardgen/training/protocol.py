@@ -49,7 +49,7 @@ class TrainerSetup(NamedTuple):
     scratch: Path
     """Folder for temporary files."""
     limits: Limits
-    """Limits of a worker process; its wall-clock time is that of one slice."""
+    """Limits of a worker process; its time limit is per slice."""
     isolate: bool = False
     """True if each candidate trains in its own process, with all its seeds."""
     names: TaskNames | None = None
@@ -100,7 +100,7 @@ class TrainerKind(NamedTuple):
     notes: str = ""
     """Whole sentences for the designer: how the learner treats observations and rewards."""
     chooses: bool = True
-    """True if it learns actions that are choices."""
+    """True if it learns discrete actions."""
     tuned: Callable[[str], Mapping[str, Any]] = lambda environment: {}
     """Settings known to suit an environment, by Gymnasium's id, for tasks without their own."""
     loader: Path | None = None
