@@ -139,8 +139,9 @@ def test_what_follows_from_a_sketch_is_filled_in(task):
     assert episode["pitch"].abs().max() == 0.0
 
 
-def test_a_velocity_that_is_left_out_is_the_derivative(tmp_path):
-    rise = 'Slide("rootz").velocity\n    rise = Slide("rootz").position'
+@pytest.mark.parametrize("told", ["", '.told("how fast it rises")'])
+def test_a_velocity_that_is_left_out_is_the_derivative(tmp_path, told):
+    rise = f'Slide("rootz").velocity{told}\n    rise = Slide("rootz").position{told}'
     path = write(tmp_path, ('Slide("rootz").velocity', rise))
     start = {name: torch.zeros(()) for name in ("height", "pitch", "z_velocity", "on_floor", "rise")}
     up = Sketch(name="up", kind="right", rank=1.0, keyframes=((1.0, {"rise": 1.0}),))

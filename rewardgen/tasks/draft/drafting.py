@@ -154,7 +154,9 @@ class _Drafting:
             if isinstance(decision, bool):
                 return best[0], best[1].draft, decision
             self._answer(best[1].reply, render("task/draft_answer", said=decision))
-            repairs, redrafts, best = 0, 0, None
+            # All who read the words from now on know the correction: new sketches, the goal of the run, its verdict.
+            self._request = self._request._replace(words=f"{self._request.words}\n\nCorrection: {decision}")
+            repairs, redrafts, best, self._authors = 0, 0, None, []
 
     async def _attempt(self, reply: str) -> _Attempt | Sequence[Finding]:
         """Return a draft that is a sound task but for its metric, or its faults."""

@@ -206,7 +206,11 @@ Derive = Callable[[Mapping[str, Tensor]], Tensor]
 
 def _relations(declared: Mapping[str, Var], step_s: float) -> Iterator[tuple[str, str, Derive]]:
     """Yield variables with a variable that determines them, and the function that derives them."""
-    codes = {variable.code: name for name, variable in declared.items() if isinstance(variable, Quantity)}
+    codes = {
+        variable.code.partition(".told(")[0]: name
+        for name, variable in declared.items()
+        if isinstance(variable, Quantity)
+    }
     for code, name in codes.items():
         owner, _, attribute = code.rpartition(".")
         position, height = codes.get(f"{owner}.position"), codes.get(f"{owner}.height")
