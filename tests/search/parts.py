@@ -18,7 +18,7 @@ from rewardgen.search.search import run_search
 from rewardgen.search.strategy import STRATEGIES
 from rewardgen.store.events import FORMAT, EventLog
 from rewardgen.store.history import History
-from rewardgen.store.journal import Journal
+from rewardgen.store.journal import Journal, SilentListener
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import Analysis, Candidate, Finding, Verdict
 from rewardgen.store.run_folder import RunFolder
@@ -26,7 +26,7 @@ from tests.builders import card, failed_slice, slice_result
 from tests.critic.reviews import FakeReviewer
 
 
-class Listener:
+class Listener(SilentListener):
     """Stops the run, as a crash would, right after the nth event."""
 
     def __init__(self, stop_after=None):
@@ -37,10 +37,6 @@ class Listener:
             self.left -= 1
             if self.left == 0:
                 raise KeyboardInterrupt
-
-    def progress(self, message): ...
-
-    def note(self, text): ...
 
 
 class Crew:
