@@ -125,7 +125,7 @@ def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> 
         return RunFolderError(
             f"cannot write {path}: {error.strerror}", f"choose a folder you may write with `{option}`"
         )
-    return RunFolderError(f"cannot use {path}: {error.strerror or error}", f"check the path given with `{option}`")
+    return RunFolderError(f"cannot write {path}: {error.strerror or error}", f"check the path given with `{option}`")
 
 
 def cache_folder(name: str) -> Path:

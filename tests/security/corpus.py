@@ -38,15 +38,15 @@ def _sampled(of_each: int) -> frozenset[str]:
     return frozenset(name for names in kinds.values() for name in names[:of_each])
 
 
-SAMPLE = _sampled(2)
-OTHER_SAMPLE = _sampled(3)
-"""What is tried on a trainer that is not the first."""
+SAMPLE, SMALL_SAMPLE = _sampled(2), _sampled(1)
+WARP = "ppo on Warp"
+"""Its kernels take minutes to compile, so it is attacked with the matrix only."""
 TRAINERS = {
     "ppo": frozenset(ATTACKS),
-    "sb3-ppo": OTHER_SAMPLE,
-    "sb3-sac": _sampled(1),
-    "rsl-rl": _sampled(1),
-    "ppo on Warp": OTHER_SAMPLE,
+    "sb3-ppo": SAMPLE,
+    "sb3-sac": SMALL_SAMPLE,
+    "rsl-rl": SMALL_SAMPLE,
+    WARP: SMALL_SAMPLE,
 }
 """Those that are attacked, and with what at most; on a GPU if there is one, else on MuJoCo Warp's CPU device."""
 
@@ -61,7 +61,7 @@ def each_and_every_trainer(names: Iterable[str]) -> pytest.MarkDecorator:
     """Parametrise a test with trainers (of the fixture `pipeline`) and attacks, as `each` does."""
     params = [(trainer, name) for trainer, tried in TRAINERS.items() for name in names if name in tried]
     marked = [
-        pytest.param(*each, marks=pytest.mark.matrix if each[0] == "ppo" and each[1] not in SAMPLE else [])
+        pytest.param(*each, marks=pytest.mark.matrix if each[0] == WARP or each[1] not in SAMPLE else [])
         for each in params
     ]
     return pytest.mark.parametrize(("pipeline", "name"), marked, indirect=["pipeline"])
@@ -71,8 +71,8 @@ over_the_matrix = pytest.mark.parametrize(
     ("pipeline", "whole"),
     [
         ("ppo", False),
-        *((each, True) for each in TRAINERS if each != "ppo"),
-        pytest.param("ppo", True, marks=pytest.mark.matrix),
+        *((each, True) for each in TRAINERS if each not in ("ppo", WARP)),
+        *(pytest.param(each, True, marks=pytest.mark.matrix) for each in ("ppo", WARP)),
     ],
     indirect=["pipeline"],
 )

@@ -11,7 +11,7 @@ import pytest
 from rewardgen.sandbox.process import Limits
 from tests.sandbox.confined import World, landlock_abi, left_behind, no_seccomp
 from tests.security import effects
-from tests.security.corpus import ATTACKS, OTHER_SAMPLE, each, selected
+from tests.security.corpus import ATTACKS, SAMPLE, each, selected
 from tests.security.harness import BEGUN, Seen, in_worker, placed, without_layers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=f"Linux has these layers, this is {sys.platform}")
@@ -75,7 +75,7 @@ def test_layer_two_alone_does_what_the_page_says(name, world):
 
 
 @pytest.mark.skipif(bool(MISSING), reason=MISSING or "-")
-@pytest.mark.parametrize("name", [name for name in OTHERS if name in OTHER_SAMPLE])
+@pytest.mark.parametrize("name", [name for name in OTHERS if name in SAMPLE])
 def test_a_worker_that_is_given_a_gpus_driver_stops_what_any_other_does(name, world):
     assert bool(ATTACKS[name].seen(attacked(name, world, device="cuda"))) != ATTACKS[name].alone
 

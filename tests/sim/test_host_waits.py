@@ -87,6 +87,7 @@ def test_a_shipped_task_sends_nothing_in_a_control_step_and_reads_only_to_place_
     assert not set(sends) - {"from_numpy"} if reads else not sends
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("name", ["cartpole", "push_to_goal"])
 def test_a_rollout_on_a_device_waits_for_nothing_though_episodes_end_in_it(name):
@@ -103,6 +104,7 @@ def test_a_rollout_on_a_device_waits_for_nothing_though_episodes_end_in_it(name)
 
 
 @pytest.mark.usefixtures("kernels")
+@pytest.mark.slow
 def test_episodes_that_begin_where_the_device_says_are_those_that_the_host_begins():
     task = load_task("push_to_goal")  # each episode has a goal of its own, which a mocap body shows
     found = []
