@@ -19,7 +19,7 @@ from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, check
 from rewardgen.core.errors import UsageError
 from rewardgen.llm.factory import SCHEMES, lasting_model
 from rewardgen.search import lifecycle
-from rewardgen.search.forecast import forecast, forecast_rows, time_span
+from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import EndedRun
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
@@ -38,8 +38,6 @@ GROUPS = {
 
 _ASK_ABOVE_USD = 1.0
 """Price above which a run without `--max-cost` asks before it starts [USD]."""
-_UNTIMED_STEPS, _ASK_ABOVE_MINUTES = 3e8, 24 * 60.0
-"""Control steps up to which a run is not timed beforehand; minutes of training above which it asks."""
 
 
 class _Text(RunConfig):
@@ -139,7 +137,7 @@ def run(
     require_consent([settings], yes)
     require_trackers(track)
     if not yes:
-        _confirm_expense(lifecycle.lasting(settings, runs_dir))
+        _confirm_price(settings, runs_dir)
 
     def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:
@@ -172,20 +170,12 @@ def _print_forecast(config: RunConfig, json: bool) -> int:
     return 0
 
 
-def _confirm_expense(config: RunConfig) -> None:
-    """Ask before a run that has no limit and may cost more than a dollar, or train for more than a day."""
+def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
+    """Ask before a run that has no price limit and may cost more than a dollar."""
     models = [name for name in (config.model, config.critic_model) if name and name != BUILTIN]
-    is_free = all(name.split(":")[0] in SCHEMES for name in models)
-    estimate = forecast(config, measured=False)
-    cost = None if config.max_cost is not None or is_free else estimate.cost_usd
-    if config.max_minutes is None and estimate.env_steps.high > _UNTIMED_STEPS:
-        messages().print("timing a short training: this run may take long")
-        minutes = forecast(config).minutes
-        if minutes and minutes.high > _ASK_ABOVE_MINUTES:
-            confirm(
-                f"the trainings of this run may take {time_span(minutes)}",
-                "limit the time with `--max-minutes`, or train less with `--env-steps`, `--candidates` or `--seeds`",
-            )
+    if config.max_cost is not None or all(name.split(":")[0] in SCHEMES for name in models):
+        return
+    cost = forecast(lifecycle.lasting(config, runs_dir), measured=False).cost_usd
     if cost and cost.high > _ASK_ABOVE_USD:
         confirm(
             f"the calls of this run may cost {cost.low:.2f} to {cost.high:.2f} USD", "limit the price with `--max-cost`"

@@ -35,6 +35,7 @@ from rewardgen.search.assembly import (
     measuring,
     own_prompts_of,
 )
+from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.search import run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
@@ -54,6 +55,8 @@ Confirm = Callable[[str, str], None]
 
 SEEDS_PER_RUN = 10_000
 """Training seeds of each run seed: the first half for the search, the second for the finals."""
+_UNTIMED_STEPS, _ASK_ABOVE_MINUTES = 3e8, 24 * 60.0
+"""Control steps up to which a run is not timed beforehand; minutes of training above which it asks."""
 
 
 class EndedRun(NamedTuple):
@@ -265,6 +268,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     if source:
         _check_init(config, source, card, confirm)
+    _confirm_time(config, listener, confirm)
     check = checked_goal(roles, config, card)
     if check and check.is_objection:
         confirm(check.text, "use a task that measures the goal: `rewardgen new` drafts one")
@@ -317,6 +321,20 @@ def _check_init(config: RunConfig, source: str, card: TaskCard, confirm: Confirm
     if problems := [finding for finding in check_form(candidate, card) if finding.severity == "reject"]:
         message = f"{config.init} cannot be trained on {card.name}: {problems[0].message}"
         confirm(message, f"fix it: `rewardgen check {config.task} {config.init}` lists all problems")
+
+
+def _confirm_time(config: RunConfig, listener: Listener, confirm: Confirm) -> None:
+    """Ask before a run that has no limit of time or steps and may train for more than a day."""
+    limited = config.max_minutes is not None or config.max_steps is not None
+    if limited or forecast(config, measured=False).env_steps.high <= _UNTIMED_STEPS:
+        return
+    listener.note("timing a short training: this run may take long")
+    minutes = forecast(config).minutes
+    if minutes and minutes.high > _ASK_ABOVE_MINUTES:
+        confirm(
+            f"the trainings of this run may take {time_span(minutes)}",
+            "limit the time with `--max-minutes`, or train less with `--env-steps`, `--candidates` or `--seeds`",
+        )
 
 
 @contextmanager
