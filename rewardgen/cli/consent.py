@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container
 from pathlib import Path
 
 from rewardgen.cli.watching import confirm
@@ -40,7 +40,7 @@ def require_consent(configs: list[RunConfig], yes: bool) -> None:
         messages().print(_UNSIGNED, soft_wrap=True)
 
 
-def require_consent_to_file(file: Path, configs: Iterable[RunConfig], names: Container[str]) -> None:
+def require_consent_to_file(file: Path, configs: Collection[RunConfig], names: Container[str]) -> None:
     """Ask the first time a file of settings names code, a model or an address, and again when it changes.
 
     Args:
@@ -48,9 +48,10 @@ def require_consent_to_file(file: Path, configs: Iterable[RunConfig], names: Con
         configs: Configurations of its runs.
         names: Fields that the file decides, not the user's command line.
     """
-    configs = list(configs)
+    # A run without a sandbox is asked about in any case: see `require_consent`.
+    asked = [name for name in _CONSEQUENCES if name in names and name != "sandbox"]
+    lines = [_line(name, value) for name in asked for value in _values(name, configs) if not _is_harmless(name, value)]
     content = read_plain(file, _MOST_FILE_BYTES)
-    lines = _lines(configs, names, besides_defaults=True)
     if lines and not has_agreed(content):
         confirm("\n".join([f"{one_line(str(file))} decides:", *lines]), "read the file before you agree")
         remember_agreement(content)
@@ -58,7 +59,7 @@ def require_consent_to_file(file: Path, configs: Iterable[RunConfig], names: Con
 
 def foreign_run_text(run_id: str, config: RunConfig) -> str:
     """Question about a run that the user did not start here with this configuration."""
-    lines = _lines([config], _CONSEQUENCES)
+    lines = [_line(name, value) for name in _CONSEQUENCES for value in _values(name, [config])]
     options = one_line(options_text(config), 400)
     lines += [f"  options {options}"] if options else []
     origin = "was not started here by you, or its configuration was changed"
@@ -67,15 +68,18 @@ def foreign_run_text(run_id: str, config: RunConfig) -> str:
     return "\n".join([f"run {run_id} {origin}; if it continues,", *lines])
 
 
-def _lines(configs: list[RunConfig], names: Container[str], besides_defaults: bool = False) -> list[str]:
-    """One line for each value with a consequence."""
-    # A run without a sandbox is asked about in any case: see `require_consent`.
-    harmless = {"task": {*shipped_tasks(), *map(str, shipped_tasks().values())}, "sandbox": {"off", "auto", "strict"}}
-    lines = []
-    for name, consequence in _CONSEQUENCES.items():
-        values = dict.fromkeys(str(value) for config in configs if (value := getattr(config, name)))
-        if besides_defaults:
-            passed = harmless.get(name, {str(RunConfig.model_fields[name].default)})
-            values = [value for value in values if name in names and value not in passed]
-        lines += [f"  {name.replace('_', ' ')} {one_line(value)}: {consequence}" for value in values]
-    return lines
+def _values(name: str, configs: Collection[RunConfig]) -> list[str]:
+    """Return the different values of a field, without empty ones."""
+    return [*dict.fromkeys(str(value) for config in configs if (value := getattr(config, name)))]
+
+
+def _is_harmless(name: str, value: str) -> bool:
+    """True for a shipped task and for a default."""
+    if name == "task":
+        shipped = shipped_tasks()
+        return value in shipped or Path(value) in shipped.values()
+    return value == str(RunConfig.model_fields[name].default)
+
+
+def _line(name: str, value: str) -> str:
+    return f"  {name.replace('_', ' ')} {one_line(value)}: {_CONSEQUENCES[name]}"

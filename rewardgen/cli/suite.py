@@ -35,7 +35,7 @@ def suite(file: File, /, *, yes: Yes = False, runs_dir: Folder = None, json: Jso
     folder = runs_dir or file.with_suffix("")
     cells = plan(suite_config, folder)
     if not yes:
-        require_consent_to_file(file, (cell.config for cell in cells), RunConfig.model_fields)
+        require_consent_to_file(file, [cell.config for cell in cells], RunConfig.model_fields)
     require_consent([cell.config for cell in cells], yes)
     runs = Runs(folder)
     measured: list[CellResult] = []
