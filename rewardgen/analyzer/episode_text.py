@@ -83,13 +83,17 @@ def episode_text(
         raise WorkerError("the digest worker answered with other episodes or variables than requested")
     episodes = list(zip(chosen.kept, readings, strict=True))
     luckiest, typical, worst = episodes[0], episodes[len(episodes) // 2], episodes[-1]
-    sections = [_overview(result, chosen), _episode("a typical episode, the median by fitness", *typical, rows, card)]
+    rated = _is_rated(chosen)
+    sections = [
+        _overview(result, chosen),
+        _episode("a typical episode, the median by fitness", *typical, rows, card, rated),
+    ]
     if _apart(typical[0], worst[0]):
-        sections.append(_episode("the worst episode by fitness", *worst, rows, card))
+        sections.append(_episode("the worst episode by fitness", *worst, rows, card, rated))
     elif len(episodes) > 1:
-        sections.append(_heading("the worst episode by fitness is like it", worst[0], card))
+        sections.append(_heading("the worst episode by fitness is like it", worst[0], card, rated))
     if stands_out(luckiest[0], typical[0]):
-        sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, rows, card))
+        sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, rows, card, rated))
     return "\n\n".join(sections) + "\n"
 
 
@@ -129,31 +133,40 @@ def _apart(typical: KeptEpisode, worst: KeptEpisode) -> bool:
 def _overview(result: CandidateResult, chosen: SliceResult) -> str:
     by_seed = [run for run in result.slices if run.final_fitness is not None]
     fitness = ", ".join(number(run.final_fitness or 0.0) for run in by_seed)
-    success = ", ".join(percent(run.final_success_rate) for run in by_seed)
+    rated, success = _is_rated(chosen), ", ".join(percent(run.final_success_rate) for run in by_seed)
     endings = Counter(kept.ending for run in result.slices for kept in run.kept if kept.ending)
     lines = [
         f"policies trained on the chosen reward, one per fresh seed: {len(by_seed)}",
         f"fitness of each: {fitness}",
-        f"success rate of each: {success}",
     ]
+    if rated:
+        lines.append(f"success rate of each: {success}")
     if result.parts:
         lines.append(f"parts of the fitness, over all of them: {named(result.parts)}")
     if endings:
         ended = shares({name: count / endings.total() for name, count in endings.items()})
         lines.append(f"their best, median and worst episodes ended by: {ended}")
-    measured = f"fitness {number(chosen.final_fitness or 0.0)}, success {percent(chosen.final_success_rate)}"
+    measured = f"fitness {number(chosen.final_fitness or 0.0)}"
+    measured += f", success {percent(chosen.final_success_rate)}" if rated else ""
     return "\n".join([*lines, f"below: the policy with the median fitness ({measured})"])
 
 
-def _heading(title: str, kept: KeptEpisode, card: TaskCard) -> str:
+def _is_rated(run: SliceResult) -> bool:
+    """True if the task says when an episode is a success."""
+    return run.final_success_rate is not None
+
+
+def _heading(title: str, kept: KeptEpisode, card: TaskCard, rated: bool) -> str:
     lasted = f"{kept.steps} of {card.episode_steps} steps = {number(kept.steps * card.control_step_s)} s"
     ended = f", ended by {kept.ending}" if kept.ending else ""
-    success = "success" if kept.success else "no success"
-    return f"{title}: fitness {number(kept.fitness)}, {success}, {lasted}{ended}"
+    success = ("success, " if kept.success else "no success, ") if rated else ""
+    return f"{title}: fitness {number(kept.fitness)}, {success}{lasted}{ended}"
 
 
-def _episode(title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[EpisodeRow], card: TaskCard) -> str:
-    lines = [_heading(title, kept, card)]
+def _episode(
+    title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[EpisodeRow], card: TaskCard, rated: bool
+) -> str:
+    lines = [_heading(title, kept, card, rated)]
     if reading.parts:
         lines.append(f"parts of the fitness: {named(reading.parts)}")
     lines.append(

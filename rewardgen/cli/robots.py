@@ -124,7 +124,7 @@ def new(
         return 0
     file = shlex.quote(str(task.file))
     next_steps(
-        (f"run {file} --model {shlex.quote(model)} --goal {shlex.quote(words)}", "searches for a reward"),
+        (f"run {file} --model {shlex.quote(model)} --goal {shlex.quote(task.drafted.words)}", "searches for a reward"),
         (f"tasks show {file}", "shows the task as the designer sees it"),
     )
     return 0

@@ -111,11 +111,12 @@ def expert(
     """Train a task's human reward and keep the best policy beside the task file, for the critic."""
     task, cores = lasting_reference(name), workers or usable_cores()
     path, best = make_expert(task, seeds, env_steps=env_steps, workers=cores, on_progress=training_line)
-    fitness, success_rate = best.final_fitness or 0.0, best.final_success_rate or 0.0
+    fitness, success_rate = best.final_fitness or 0.0, best.final_success_rate
     if json:
         print_json({"path": str(path), "seed": best.seed, "fitness": fitness, "success_rate": success_rate})
         return 0
-    results().print(f"fitness {number(fitness)}, success {percent(success_rate)}, seed {best.seed}", soft_wrap=True)
+    success = "" if success_rate is None else f", success {percent(success_rate)}"
+    results().print(f"fitness {number(fitness)}{success}, seed {best.seed}", soft_wrap=True)
     results().print(f"expert policy: {path}", soft_wrap=True)
     next_steps((f"check {name} my_reward.py", "tries a reward on its episodes too"))
     return 0

@@ -132,10 +132,10 @@ class Played(Frozen):
         """Filmed time [s]."""
         return (self.steps[-1] if self.steps else 0) * self.step_s
 
-    @property
-    def ended(self) -> str:
-        """The episode's end in words."""
-        result = f"{'success' if self.success else 'no success'}, fitness {number(self.fitness)}"
+    def ended(self, rated: bool) -> str:
+        """Return the episode's end in words, with its success where the task is rated by it."""
+        success = ("success, " if self.success else "no success, ") if rated else ""
+        result = f"{success}fitness {number(self.fitness)}"
         if self.episode_s > self.seconds + self.frame_s:
             return f"the episode goes on to {number(self.episode_s)} s: {result}"
         return f"{result}; {clean(self.ending, 40)} after {number(self.episode_s)} s"
@@ -422,13 +422,14 @@ def renderer() -> str | None:
 
 def _shot(plan: Plan, played: Played) -> Shot:
     take = plan.take
+    ended = played.ended(take.slice.final_success_rate is not None)
     return Shot(
         id=take.id,
         beside=plan.beside.id if plan.beside else None,
         phase=take.phase,
         seed=take.slice.seed,
         title=plan.title,
-        caption=f"The start with the middle fitness of {played.starts}; {take.seed_words}; {played.ended}.",
+        caption=f"The start with the middle fitness of {played.starts}; {take.seed_words}; {ended}.",
         seconds=round(played.seconds, 3),
         fitness=played.fitness,
         success=played.success,

@@ -77,7 +77,8 @@ def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
         sections += [_curve_lines(analysis)]
         timed = [episode for episode in analysis.episodes if episode.times_s]
         moments = (MOMENTS, MOMENTS_OF_THE_SECOND)
-        sections += [_episode_lines(analysis, *pair) for pair in zip(timed[:episodes], moments, strict=False)]
+        rated = record.result is None or record.result.success_rate is not None
+        sections += [_episode_lines(analysis, *pair, rated) for pair in zip(timed[:episodes], moments, strict=False)]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -225,16 +226,18 @@ def _is_small(points: Sequence[ComponentPoint]) -> bool:
     return max(points[0].share, points[-1].share) < SMALL
 
 
-def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int) -> list[str]:
-    """Write an episode: outcome, and variables and components at the moments of most change."""
+def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rated: bool) -> list[str]:
+    """Write an episode: outcome, with its success where the task is `rated` by it, and variables and components at the
+    moments of most change.
+    """
     small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
     rank = {"best": "best", "median": "typical", "worst": "worst"}[episode.rank]
     when = "" if moments < MOMENTS else "; when most changes:"
-    success = "success" if episode.success else "no success"
+    success = (" success," if episode.success else " no success,") if rated else ""
     alone = "; others go the same way" if len(analysis.episodes) == 1 else ""
     whose = "" if episode.seed is None else f", seed {episode.seed}"
     lines = _wrapped(
-        f"{rank} episode of the last point{whose}: fitness {number(episode.fitness)}, {success}, {episode.steps} steps,"
+        f"{rank} episode of the last point{whose}: fitness {number(episode.fitness)},{success} {episode.steps} steps,"
         f" ended by {episode.ending}{alone}{when}"
     )
     lines += _wrapped(f"parts: {named(episode.parts)}") if episode.parts else []

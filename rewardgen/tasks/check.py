@@ -86,6 +86,9 @@ def _check_episodes(task: Task, checked: Checked) -> None:
     problems, _, measured = checked
     envs = task.make_envs([_SEED], PROBE_ENVS)
     measured["observation_size"] = envs.observation_size
+    if wrong := declaration_problems(task, envs.action_size):
+        problems += wrong
+        return
     recordings: list[Recording] = []
     previous = [f"prev_{name}" for name in (*envs.variables, "action")]
     started, steps = time.perf_counter(), 0
@@ -272,9 +275,9 @@ def _value_problems(task: Task) -> Iterator[Problem]:
 # Pairs, invariances and ends.
 
 
-def declaration_problems(task: Task) -> list[Problem]:
-    """Check `pairs`, `invariances` and `ends`."""
-    sizes: Sizes = {name: len(variable.parts) for name, variable in task.declared().items()} | {"action": None}
+def declaration_problems(task: Task, action_size: int | None = None) -> list[Problem]:
+    """Check `pairs`, `invariances` and `ends`; the number of values of `action` once its size is known."""
+    sizes: Sizes = {name: len(variable.parts) for name, variable in task.declared().items()} | {"action": action_size}
     problems: list[Problem] = []
     for name, kinds, hint in (
         ("pairs", Pair, 'write `pairs = (Pair("near beats far", better={...}, worse={...}),)`'),

@@ -12,6 +12,7 @@ from rewardgen.tasks.protocol import Task
 
 _MOST_BYTES = 1 << 30
 _MOST_FILES = 100_000
+_CHUNK = 1 << 20
 
 
 def made_of(task: Task) -> list[Path]:
@@ -55,14 +56,17 @@ class _Reader:
 
     def digest(self, path: Path) -> str | None:
         """Return the hash of a file or a folder; empty if missing or unreadable, None above the limits."""
-        if not path.is_dir():
-            return self._of_file(path)
-        digest = hashlib.sha256()
-        for name, file in sorted(self._inside(path)):
-            content = self._of_file(file)
-            if content is None:
-                return None
-            digest.update(os.fsencode(f"{name}\0{content}\0"))
+        try:
+            if not path.is_dir():
+                return self._of_file(path)
+            digest = hashlib.sha256()
+            for name, file in sorted(self._inside(path)):
+                content = self._of_file(file)
+                if content is None:
+                    return None
+                digest.update(os.fsencode(f"{name}\0{content}\0"))
+        except OSError:
+            return ""
         return None if self._files < 0 else digest.hexdigest()
 
     def _inside(self, folder: Path) -> Iterator[tuple[str, Path]]:
@@ -78,13 +82,18 @@ class _Reader:
 
     def _of_file(self, path: Path) -> str | None:
         self._files -= 1
+        digest = hashlib.sha256()
         try:
-            if not path.is_file():
-                return ""
-            self._bytes -= path.stat().st_size
             if self._bytes < 0 or self._files < 0:
                 return None
+            if not path.is_file():
+                return ""
             with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+                while chunk := file.read(min(_CHUNK, self._bytes + 1)):
+                    self._bytes -= len(chunk)  # a size that the file system tells may be wrong, as in /proc
+                    if self._bytes < 0:
+                        return None
+                    digest.update(chunk)
         except OSError:
             return ""
+        return digest.hexdigest()

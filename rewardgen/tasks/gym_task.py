@@ -190,8 +190,8 @@ class GymTask(Task):
     @property
     def has_success(self) -> bool:
         """See `Task.has_success`."""
-        own = type(self).success is GymTask.success
-        return not own or bool(self.known().success) or self._threshold is not None
+        is_inherited = type(self).success is GymTask.success
+        return not is_inherited or bool(self.known().success) or self._threshold is not None
 
     @property
     def _threshold(self) -> float | None:

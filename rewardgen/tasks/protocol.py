@@ -120,7 +120,7 @@ class Task(Protocol):
 
     @property
     def has_success(self) -> bool:
-        """False for a task that does not say when an episode is a success; then no success rate is shown."""
+        """False for a task that does not say when an episode is a success; then policies have no success rate."""
         return True
 
     def measured(self, episode: Episode) -> EpisodeMeasures | None:

@@ -90,7 +90,7 @@ def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, typed,
     assert all(said in each.read_text() for each in files)
     asked = [text for text in last_messages(chat) if "make it slow" in text]
     assert len(asked) == (4 if said else 0)  # the author of the task, and three of new sketches
-    assert all("Correction: make it slow" in each.read_text() for each in files)
+    assert all(f"{WORDS} Correction: make it slow" in each.read_text() for each in files)
 
 
 def test_a_metric_that_does_not_hold_goes_back_with_the_evidence(tmp_path):

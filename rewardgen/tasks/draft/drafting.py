@@ -248,7 +248,9 @@ class _Drafting:
 
 def task_file(draft: Draft, request: DraftRequest, path: Path, read: str = "") -> str:
     """Return the text of the task file at `path`; the sentence `read` says who has read it."""
-    title = f"Drafted by a language model for: {json.dumps(request.words, ensure_ascii=False)}. {read}"
+    title = (
+        f"Drafted by a language model for: {json.dumps(' '.join(request.words.split()), ensure_ascii=False)}. {read}"
+    )
     return draft.file(title, model_named(request.robot, path), control_of(request.catalogue)[0])
 
 
