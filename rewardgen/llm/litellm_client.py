@@ -226,11 +226,11 @@ def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
     )
 
 
-def _adds_up(counts: Any, tokens: int) -> bool:
-    """True if no part of a server's counts, such as its cached tokens, is negative or more than all tokens."""
+def _adds_up(counts: Any, tokens: int, name: str = "") -> bool:
+    """True if no count of tokens of a server, such as its cached ones, is negative or more than all tokens."""
     if isinstance(counts, dict):
-        return all(_adds_up(part, tokens) for part in counts.values())
-    return not isinstance(counts, int | float) or 0 <= counts <= tokens
+        return all(_adds_up(part, tokens, name) for name, part in counts.items())
+    return not (name.endswith("_tokens") and isinstance(counts, int | float)) or 0 <= counts <= tokens
 
 
 def _count(tokens: Any) -> int:

@@ -198,6 +198,12 @@ def test_a_count_of_cached_tokens_that_cannot_be_changes_no_price(cached):
         assert ask_one(client(server, model="openai/gpt-4o-mini")).usage.cost_usd == pytest.approx(156e-6)
 
 
+def test_other_numbers_beside_the_counts_keep_the_price_of_cached_tokens():
+    counts = {"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 800}}
+    with ChatServer(Answer("x", usage={**counts, "cost_in_ticks": 10**12})) as server:
+        assert ask_one(client(server, model="openai/gpt-4o-mini")).usage.cost_usd == pytest.approx(96e-6)
+
+
 @pytest.mark.parametrize(
     "answer",
     [Answer(body=b"<html>a proxy's page"), Answer(body=b"[]"), Answer("x" * 600, cut_after=300), Answer(delay_s=30.0)],
