@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -53,7 +54,7 @@ _PACKAGES = ("mujoco", "torch", "numpy", "gymnasium")
 _MOST_BYTES = 64 << 20
 _DATA = (".csv", ".json", ".npy", ".npz", ".pt", ".py", ".toml", ".txt", ".yaml", ".yml")
 """Suffixes of files beside a task file that the task may read undeclared."""
-_UNUSABLE = (OSError, RuntimeError, ValidationError, RewardgenError, BadZipFile, KeyError)
+_UNUSABLE = (OSError, RuntimeError, ValueError, RewardgenError, BadZipFile, zlib.error, EOFError, KeyError)
 _HEAD = "entry.json"
 
 
@@ -83,12 +84,14 @@ class _Cache(NamedTuple):
         return None
 
     def keep(self, key: Iterable[str], entry: _Entry, files: Mapping[str, bytes]) -> None:
-        """Store an entry, if there is room."""
+        """Store an entry, if there is room and `find` would read it."""
         with suppress(*_UNUSABLE):
             data = io.BytesIO()
             with ZipFile(data, "w") as archive:
                 for name, content in {_HEAD: entry.model_dump_json(), **files}.items():
                     archive.writestr(name, content)
+            if data.tell() > _MOST_BYTES:
+                return
             path = self._path(key)
             write_atomic(path, data.getvalue())
             entries = sorted(path.parent.glob("*.zip"), key=lambda other: other.stat().st_mtime, reverse=True)
@@ -163,8 +166,15 @@ def _get_or_measure(task: str, limits: Limits, with_transitions: bool) -> tuple[
 
 def _beside(task: str) -> dict[str, str]:
     """Return the digests of data files in a task's folder by path."""
-    paths = resolve_task(task).parent.iterdir()
-    return digests(path for path in paths if path.suffix in _DATA and not path.name.endswith(EXPERT_SUFFIX))
+    return digests(path for path in resolve_task(task).parent.iterdir() if _is_data(path))
+
+
+def _is_data(path: Path) -> bool:
+    if path.suffix not in _DATA or path.name.endswith(EXPERT_SUFFIX):
+        return False
+    with suppress(OSError):
+        return path.is_file() and path.stat().st_size <= _MOST_BYTES
+    return False
 
 
 class BaselineCache:

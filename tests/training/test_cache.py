@@ -68,11 +68,12 @@ def test_a_damaged_entry_is_measured_again(place, measurings):
     task, jobs = measurings
     bring(task, place)
     sound = stored(place).read_bytes()
-    for damaged in (sound.replace(b"transitions", b"transitionz"), sound[:500], b"{}"):
+    deflated = sound.replace(b"PK\1\2\x14\3\x14\0\0\0\0\0", b"PK\1\2\x14\3\x14\0\0\0\x08\0")
+    for damaged in (sound.replace(b"transitions", b"transitionz"), sound[:500], b"{}", deflated):
         assert damaged != sound
         stored(place).write_bytes(damaged)
         assert bring(task, place).read_bytes() == b"transitions"
-    assert jobs == ["transitions"] * 4
+    assert jobs == ["transitions"] * 5
 
 
 def test_a_change_of_the_task_its_model_or_a_file_beside_it_has_it_measured_again(place, measurings):
@@ -90,6 +91,23 @@ def test_a_change_of_the_task_its_model_or_a_file_beside_it_has_it_measured_agai
         bring(task, place)
         bring(task, place)
         assert len(jobs) == before + 1, name
+
+
+def test_huge_files_and_folders_beside_a_task_do_not_keep_it_from_the_cache(place, measurings):
+    task, jobs = measurings
+    (place / "task" / "recorded.csv").write_bytes(b"")
+    os.truncate(place / "task" / "recorded.csv", (1 << 30) + 1)
+    (place / "task" / "runs.json").mkdir()
+    bring(task, place)
+    (place / "task" / "runs.json" / "other").write_text("1")
+    bring(task, place)
+    assert len(jobs) == 1
+
+
+def test_an_entry_too_large_to_be_read_is_not_written(place, monkeypatch):
+    monkeypatch.setattr(cache, "_MOST_BYTES", 200)
+    keep(Path(point(place / "task")), place)
+    assert not list(place.glob("cache/rewardgen/baselines/*.zip"))
 
 
 def baselines(task, **settings):
