@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rewardgen.core.files import is_young
+from rewardgen.core.files import is_young, read_plain
 
 _LOG_BYTES = 2 << 20
 """Largest log that is kept, more than a worker may write."""
 _SCRATCH = ".rewardgen-scratch-"
 _MARKER = ".rewardgen-scratch"
 """Name of a file in each scratch folder; a folder without it is somebody else's."""
-_MARK = "rewardgen made this folder and deletes it.\n"
+_MARK = b"rewardgen made this folder and deletes it.\n"
 
 
 @contextlib.contextmanager
@@ -29,7 +29,7 @@ def scratch_folder() -> Iterator[Path]:
         handle = os.open(name, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)
-            (Path(name) / _MARKER).write_text(_MARK)
+            (Path(name) / _MARKER).write_bytes(_MARK)
             yield Path(name)
         finally:
             os.close(handle)
@@ -40,10 +40,10 @@ def sweep_scratch() -> list[Path]:
 
     Nothing is removed from the working folder, which Python takes where no temporary folder can be written.
     """
-    temporary = Path(tempfile.gettempdir())
-    if temporary.resolve() == Path.cwd().resolve():
-        return []
-    swept = []
+    temporary, swept = Path(tempfile.gettempdir()), []
+    with contextlib.suppress(OSError):  # a working folder that was deleted
+        if temporary.resolve() == Path.cwd().resolve():
+            return []
     for path in temporary.glob(f"{_SCRATCH}*"):
         with contextlib.suppress(OSError):
             status = path.stat(follow_symlinks=False)
@@ -54,8 +54,7 @@ def sweep_scratch() -> list[Path]:
 
 
 def _is_ours(folder: Path) -> bool:
-    marker = folder / _MARKER
-    return not marker.is_symlink() and marker.is_file() and marker.read_text() == _MARK
+    return read_plain(folder / _MARKER, len(_MARK)) == _MARK
 
 
 def is_held(folder: Path) -> bool:

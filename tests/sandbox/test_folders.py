@@ -83,22 +83,32 @@ def test_scratch_folders_of_killed_processes_are_swept_and_no_others(tmp_path, m
     monkeypatch.setattr(tempfile, "tempdir", None)
     options = {"stdout": subprocess.PIPE, "text": True}
     killed, living = (subprocess.Popen([sys.executable, "-c", HOLDER], **options) for _ in range(2))
-    for name in ("rewardgen-clone", ".rewardgen-scratch-without-marker"):
-        (tmp_path / name).mkdir()
-        os.utime(tmp_path / name, (0, 0))
+    for name, marker in (
+        ("rewardgen-clone", None),
+        ("-without-marker", None),
+        ("-other", b"\xff"),
+        ("-long", b"x" * 99),
+    ):
+        folder = tmp_path / f"{'' if name[0] == 'r' else '.rewardgen-scratch'}{name}"
+        folder.mkdir()
+        if marker:
+            (folder / ".rewardgen-scratch").write_bytes(marker)
+        os.utime(folder, (0, 0))
     (tmp_path / ".rewardgen-scratch-link").symlink_to(tmp_path / "rewardgen-clone")
     try:
         left, used = (Path(each.stdout.readline().strip()) for each in (killed, living))
         killed.kill()
         killed.wait()
         assert sweep_scratch() == [left]
-        assert not left.exists() and used.exists() and len(list(tmp_path.iterdir())) == 4
+        assert not left.exists() and used.exists() and len(list(tmp_path.iterdir())) == 6
         living.kill()
         living.wait()
         monkeypatch.chdir(tmp_path)  # the temporary folder is the working folder
         os.utime(used, (0, 0))
         assert sweep_scratch() == [] and used.exists()
-        monkeypatch.chdir("/")
+        (tmp_path / "gone").mkdir()
+        monkeypatch.chdir(tmp_path / "gone")
+        (tmp_path / "gone").rmdir()
         assert sweep_scratch() == [used]
     finally:
         living.kill()
