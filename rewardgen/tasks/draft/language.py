@@ -173,7 +173,7 @@ class _Reader:
         """Yield the faults of the class, statement by statement."""
         node = self._node
         plain = len(node.bases) == 1 and isinstance(node.bases[0], ast.Name) and node.bases[0].id == "MujocoTask"
-        if not plain or node.decorator_list or node.keywords:
+        if not plain or node.decorator_list or node.keywords or getattr(node, "type_params", None):
             hint = "write `class Name(MujocoTask):`, without anything above it"
             yield _refusal("defines its class in an unusual way", hint, node)
         if not _is_text(node.body[0]):
