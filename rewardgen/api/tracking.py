@@ -88,6 +88,6 @@ class _Tracked:
         for name, tracker in [*self._trackers.items()]:
             try:
                 call(tracker)
-            except Exception as error:  # another package, and maybe a server
+            except (Exception, SystemExit) as error:  # another package, and maybe a server
                 del self._trackers[name]
                 self.note(f"{name}: stopped tracking: {type(error).__name__}: {error}")

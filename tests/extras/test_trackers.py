@@ -7,7 +7,7 @@ import time
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from rewardgen.api.tracking import require_trackers, tracked
+from rewardgen.api.tracking import TRACKERS, TrackerKind, require_trackers, tracked
 from rewardgen.core.errors import UsageError
 from rewardgen.extras.trackers.trackers import numbers_of
 from rewardgen.store.history import History
@@ -77,6 +77,26 @@ def test_a_tracker_that_fails_is_told_once_and_the_run_goes_on(tmp_path):
     assert listener.events == len(events())
     assert len(listener.notes) == 1
     assert listener.notes[0].startswith("tensorboard: stopped tracking")
+
+
+def test_a_tracker_that_exits_ends_no_run(tmp_path, monkeypatch):
+    class Exiting:
+        event = close = lambda self, *_: sys.exit("no login")
+
+    monkeypatch.setitem(TRACKERS._entries, "exiting", TrackerKind(lambda runs_dir: Exiting()))
+    listener, _ = tell(["exiting"], tmp_path)
+    assert listener.notes == ["exiting: stopped tracking: SystemExit: no login"]
+
+
+def test_a_task_without_success_has_no_success_rate():
+    history, names = History(), set()
+    for event in events():
+        if event.kind == "trained":
+            slice = event.data["slice"] | {"final_success_rate": None}
+            event = event.model_copy(update={"data": event.data | {"slice": slice}})
+        history.apply(event)
+        names |= {name for values, _, _ in numbers_of(event, history) for name in values}
+    assert "search/fitness" in names and not any("success" in name for name in names)
 
 
 def test_a_missing_package_says_which_extra_before_the_run(monkeypatch):
