@@ -16,7 +16,7 @@ from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, 
 from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
-from rewardgen.search.lifecycle import Confirm, EndedRun
+from rewardgen.search.lifecycle import Confirm, EndedRun, agreed
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
@@ -55,11 +55,10 @@ class Memory:
         """Return a function that asks beside the display, or accepts everything if the user agreed already."""
 
         def ask(question: str, otherwise: str) -> None:
-            if not yes:
-                with self.aside():
-                    confirm(question, otherwise)
+            with self.aside():
+                confirm(question, otherwise)
 
-        return ask
+        return agreed if yes else ask
 
     def event(self, event: Event, history: History) -> None:
         """See `Listener.event`."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewardgen.core.config import BUILTIN, FURTHER_SHARE, RunConfig
+from rewardgen.core.config import BUILTIN, FURTHER_SHARE, PROCESSES, RunConfig
 from rewardgen.core.errors import CredentialsError
 from rewardgen.core.formatting import count, roughly
 from rewardgen.core.provenance import usable_cores
@@ -95,8 +95,10 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
     workers = processes(config, getattr(settings, "device", "cpu"))
     minutes = None
     if seconds:
+        # The timed training had a core; more processes than cores share the cores.
+        at_once = min(workers, usable_cores()) if config.executor == PROCESSES else workers
         fastest, slowest = _STACKED * seconds * trainings.low, seconds * trainings.high
-        minutes = Span(low=fastest / workers / 60, high=slowest / workers / 60)
+        minutes = Span(low=fastest / at_once / 60, high=slowest / at_once / 60)
     return Forecast(
         candidates=config.generations * config.candidates,
         trainings=trainings,

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.config import BUILTIN, PROCESSES, RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
@@ -324,9 +324,14 @@ def _check_init(config: RunConfig, source: str, card: TaskCard, confirm: Confirm
 
 
 def _confirm_time(config: RunConfig, listener: Listener, confirm: Confirm) -> None:
-    """Ask before a run that has no limit of time or steps and may train for more than a day."""
+    """Ask before a run that has no limit of time or steps and may train for more than a day on this machine."""
     limited = config.max_minutes is not None or config.max_steps is not None
-    if limited or forecast(config, measured=False).env_steps.high <= _UNTIMED_STEPS:
+    if (
+        confirm is agreed
+        or config.executor != PROCESSES
+        or limited
+        or forecast(config, measured=False).env_steps.high <= _UNTIMED_STEPS
+    ):
         return
     listener.note("timing a short training: this run may take long")
     minutes = forecast(config).minutes

@@ -2,9 +2,12 @@
 
 import pytest
 
+from rewardgen.cli.watching import Memory
 from rewardgen.core.config import RunConfig
+from rewardgen.search import lifecycle
 from rewardgen.search.context import final_trainings, processes
 from rewardgen.search.forecast import forecast, forecast_rows
+from rewardgen.store.journal import SilentListener
 from tests.search.parts import Crew, a_search
 from tests.tasks.files import POINT
 
@@ -32,6 +35,25 @@ def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect(
     assert found.minutes and 0.0 < found.minutes.low < found.minutes.high
     assert "81 % of runs" in words["finals"]
     assert "cost" not in words and found.calls.high == 0
+
+
+def test_more_processes_than_cores_are_no_faster_but_on_a_cluster(monkeypatch):
+    monkeypatch.setattr("rewardgen.search.forecast._seconds", lambda *_: 60.0)
+    monkeypatch.setattr("rewardgen.search.forecast.usable_cores", lambda: 2)
+    two, many, cluster = (
+        forecast(RUN.model_copy(update=options)).minutes.high
+        for options in ({"workers": 2}, {"workers": 64}, {"workers": 64, "executor": "ray"})
+    )
+    assert two == many == 32 * cluster
+
+
+@pytest.mark.parametrize(
+    ("executor", "confirm"), [("processes", Memory(SilentListener()).confirm(True)), ("ray", lambda *_: None)]
+)
+def test_no_run_is_timed_that_nobody_is_asked_about_or_that_a_cluster_trains(monkeypatch, executor, confirm):
+    monkeypatch.setattr(lifecycle, "forecast", None)
+    config = RUN.model_copy(update={"env_steps": 900_000_000, "executor": executor})
+    lifecycle._confirm_time(config, SilentListener(), confirm)
 
 
 def test_steps_are_kept_back_for_the_finals(tmp_path):
