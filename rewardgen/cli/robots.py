@@ -171,7 +171,7 @@ def confirmed(drafted: DraftedTask, yes: bool) -> bool | str:
         UsageError: There is nobody to ask.
     """
     console = messages()
-    console.print(draft_page(drafted, formatted=console.is_terminal))
+    console.print(draft_page(drafted))
     if yes:
         return accept_sound(drafted)
     if not (sys.stdin.isatty() and console.is_terminal):

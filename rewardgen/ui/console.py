@@ -28,6 +28,10 @@ class SafeConsole(Console):
             self.file.write(visible(text) + "\n")
             self.file.flush()
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """See `Console.print`; only a terminal has an edge to cut lines at."""
+        super().print(*objects, **{"crop": self.is_terminal, **options})
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
         """See `Console.render`."""
         for segment in super().render(renderable, options):

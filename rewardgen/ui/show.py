@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markdown import Markdown
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.text import Text
 
@@ -45,12 +46,33 @@ _CLAIM_STYLES = {"held": "green", "failed": "red", "not checkable": "dim"}
 
 
 def section(title: str, body: RenderableType) -> list[RenderableType]:
-    """A heading with its content."""
-    return [Text(f"\n{title}", "bold underline"), Padding(body, (0, 0, 0, 2), expand=False)]
+    """A heading with its content; code is indented only on a terminal."""
+    return [Text(f"\n{title}", "bold underline"), body if isinstance(body, Code) else _indented(body)]
 
 
-def _code(text: str, language: str, numbered: bool = False) -> Syntax:
-    return Syntax(text, language, theme=_CODE_THEME, line_numbers=numbered, word_wrap=True, background_color="default")
+def _indented(body: RenderableType) -> Padding:
+    return Padding(body, (0, 0, 0, 2), expand=False)
+
+
+class Code:
+    """Code in colours on a terminal; elsewhere its text alone, so that it can be run.
+
+    Args:
+        text: The code.
+        language: `python` or `diff`.
+        numbered: True for the line numbers that findings name.
+    """
+
+    def __init__(self, text: str, language: str, numbered: bool = False) -> None:
+        self._text, self._language, self._numbered = text, language, numbered
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if not console.is_terminal:
+            yield Segment(self._text if self._text.endswith("\n") else f"{self._text}\n")
+            return
+        style: dict[str, Any] = {"theme": _CODE_THEME, "background_color": "default"}
+        text = self._text.rstrip()
+        yield _indented(Syntax(text, self._language, line_numbers=self._numbered, word_wrap=True, **style))
 
 
 def run_page(history: History, status: str) -> RenderableType:
@@ -107,21 +129,17 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
         parts += section(name, Text(text.strip())) if text else []
     parts += section("Lineage", _lineage(history, candidate.id)) if candidate.parents else []
     parts += _review(history, record) + _trainings(history, candidate.id) + _analysis(record)
-    parts += section("Reward", reward_code(candidate.source)) if candidate.source else []
+    parts += section("Reward", Code(candidate.source, "python", numbered=True)) if candidate.source else []
     for parent, diff in parent_diffs(history, record)[:1]:
-        parts += section(f"Change from {parent}", _code(diff, "diff")) if diff else []
+        parts += section(f"Change from {parent}", Code(diff, "diff")) if diff else []
     return Group(*parts)
 
 
 def baseline_page(history: History, name: str) -> RenderableType:
     """One of the task's own rewards: results and code."""
     rows = [row_line(row) for row in final_rows(history, {}) if row.id == name]
-    return Group(*rows, *_trainings(history, name), *section("Reward", reward_code(history.baselines[name])))
-
-
-def reward_code(source: str) -> Syntax:
-    """Python with highlighting and the line numbers that findings name."""
-    return _code(source.rstrip(), "python", numbered=True)
+    code = Code(history.baselines[name], "python", numbered=True)
+    return Group(*rows, *_trainings(history, name), *section("Reward", code))
 
 
 def findings_text(findings: Sequence[Finding]) -> Text:
@@ -144,7 +162,7 @@ def _review(history: History, record: CandidateRecord) -> list[RenderableType]:
         first, verdict = history.designed[id, 0], history.reviewed.get((id, 0))
         parts += section("First version, rejected", findings_text(verdict.findings if verdict else ()))
         change = unified_diff(first.source, record.candidate.source, "first version", "repaired")
-        parts += section("Repair", _code(change, "diff"))
+        parts += section("Repair", Code(change, "diff"))
     title = "Findings" if record.verdict.accepted else "Rejected"
     return parts + (section(title, findings_text(record.verdict.findings)) if record.verdict.findings else [])
 
@@ -206,7 +224,7 @@ def comparison_page(
         table.add_row(name, *texts)
     for name, source in zip(names[1:], sources[1:], strict=False):
         diff = unified_diff(sources[0], source, names[0], name)
-        parts += section(f"Change from {names[0]} to {name}", _code(diff, "diff") if diff else Text("none"))
+        parts += section(f"Change from {names[0]} to {name}", Code(diff, "diff") if diff else Text("none"))
     return Group(table, *(Text(f"\n{note}", "yellow") for note in notes), *parts)
 
 
@@ -223,14 +241,9 @@ def distance_page(comparison: Comparison, title: str = "Rewards") -> RenderableT
     return Group(*section(title, Group(whole, Text(), table, about)))
 
 
-def draft_page(drafted: DraftedTask, formatted: bool) -> RenderableType:
-    """All of a drafted task, uncut, for the person who confirms it.
-
-    Args:
-        drafted: The task.
-        formatted: True to colour the code.
-    """
-    code = _code(drafted.source, "python") if formatted else Text(drafted.source)
+def draft_page(drafted: DraftedTask) -> RenderableType:
+    """All of a drafted task, uncut, for the person who confirms it."""
+    code = Code(drafted.source, "python")
     parts = [Text(drafted.description), *section(drafted.task, code), *section("Sketches", trial_page(drafted.trial))]
     questions = dict.fromkeys((drafted.questions, *drafted.trial.questions))
     questions = [text for text in questions if text.rstrip(".") not in ("", "None")]

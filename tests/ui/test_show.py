@@ -4,17 +4,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from rewardgen.cli.robots import confirmed
 from rewardgen.store.records import PredictionOutcome
+from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.show import baseline_page, candidate_page, draft_page, run_page
-from rewardgen.view.facts import lineage
-from tests.ui.story import until
+from rewardgen.view.facts import lineage, unified_diff
+from tests.ui.story import EDIT, until
 
 
 def page(renderable, width=100, **options):
-    console = Console(width=width, file=io.StringIO(), markup=False, highlight=False, **options)
+    console = SafeConsole(width=width, file=io.StringIO(), markup=False, highlight=False, **options)
     console.print(renderable)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
@@ -44,8 +44,21 @@ def test_a_run_page_holds_every_candidate_the_closing_table_and_the_lineage():
 def test_no_line_of_a_page_is_wider_than_the_terminal(width):
     history = until("finished")
     pages = [page(run_page(history, "finished"), width)]
-    pages += [candidate(id, width=width) for id in history.ids()]
+    pages += [candidate(id, width=width, force_terminal=True, color_system=None) for id in history.ids()]
     assert max(len(line) for text in pages for line in text.splitlines()) <= width
+
+
+def test_code_and_changes_in_a_pipe_are_what_the_file_holds_and_on_a_terminal_numbered():
+    history = until("finished")
+    record, parent = history.record("g01-k1"), history.record("g00-k2")
+    assert record and parent
+    source = EDIT.replace("4.0", "4.5").replace("Move", "Long. " * 40).replace("    effort", "\teffort")
+    longer = record.candidate.model_copy(update={"source": source + "\n\n"})
+    record = record.model_copy(update={"candidate": longer})
+    text = page(candidate_page(history, record), 80)
+    assert f"\nReward\n{source}\n\n\nChange" in text
+    assert text.endswith(unified_diff(parent.candidate.source, source + "\n\n", "g00-k2", "g01-k1") + "\n")
+    assert "\n    1 def compute_reward" in page(candidate_page(history, record), force_terminal=True, color_system=None)
 
 
 CANDIDATES = {
@@ -104,13 +117,13 @@ def test_a_prediction_shows_what_was_measured():
     assert "share[jump] >= 0.3: not checkable" in text
 
 
-def test_a_drafted_metric_is_shown_to_its_last_letter_in_a_narrow_window(capsys, monkeypatch):
-    line = f"    return {{'fitness': {' + '.join(f'part_{each}' for each in range(40))}}}"
+def test_a_drafted_metric_is_shown_to_its_last_letter_in_a_narrow_window(capsys):
+    line = f"    return {{'fitness': {' + '.join(f'part_{number}' for number in range(40))}}}"
     verdict = SimpleNamespace(authors=(), ambiguous=False, passed=True, faults=(), notes=())
     texts = {"task": "flip", "description": "A flip.", "questions": "", "misses": ""}
     trial = SimpleNamespace(authors=(), verdict=verdict, questions=())
     drafted: Any = SimpleNamespace(trial=trial, source=f"def metric():\n{line}\n", **texts)
-    monkeypatch.setenv("COLUMNS", "80")
     assert confirmed(drafted, yes=True)
-    for shown in (page(draft_page(drafted, True), 80), capsys.readouterr().err):
-        assert "".join(line.split()) in "".join(shown.split())
+    assert drafted.source in capsys.readouterr().err
+    terminal = page(draft_page(drafted), 80, force_terminal=True, color_system=None)
+    assert "".join(line.split()) in "".join(terminal.split())
