@@ -136,6 +136,13 @@ def test_a_policy_that_cannot_be_kept_and_actions_that_are_choices_are_refused(t
     assert "--trainer sb3-ppo" in caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["os:system", "os.system", "rsl_rl.utils.utils:importlib.os.system"])
+@pytest.mark.parametrize("part", [lambda name: {"class_name": name}, lambda name: {"any": [{"func": name}]}])
+def test_options_name_no_module(name, part):
+    with pytest.raises(UsageError, match="any module"):
+        RslRlSettings.model_validate({"env_steps": 200, "options": {"algorithm": part(name)}})
+
+
 def test_without_the_package_the_error_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "find_spec", lambda name: None)
     with pytest.raises(MachineError, match="needs RSL-RL, which is not installed") as caught:
