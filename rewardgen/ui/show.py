@@ -109,12 +109,21 @@ def run_page(history: History, status: str) -> RenderableType:
 
 
 def _lineage(history: History, candidate_id: str) -> Text:
-    lines = []
-    for ancestor in lineage(history, candidate_id):
+    """A candidate with each parent below its child; a shared parent is drawn once, and named again."""
+    ancestors = {ancestor.id: ancestor for ancestor in lineage(history, candidate_id)}
+    lines, drawn, pending = list[Text](), set[str](), [(candidate_id, 0)]
+    while pending:
+        id, depth = pending.pop()
+        line, ancestor = Text.assemble("  " * (depth - 1) + "└ " * bool(depth), (id, "bold")), ancestors[id]
+        lines.append(line)
+        if id in drawn:
+            line.append(", see above")
+            continue
+        drawn.add(id)
         origin = f" of {' and '.join(ancestor.parents)}" if ancestor.parents else ""
-        arrow = "" if ancestor.depth == 0 else "  " * (ancestor.depth - 1) + "└ "
         fitness = "no fitness" if ancestor.fitness is None else f"fitness {number(ancestor.fitness)}"
-        lines.append(Text.assemble(arrow, (ancestor.id, "bold"), f" {ancestor.operator}{origin}, {fitness}"))
+        line.append(f" {ancestor.operator}{origin}, {fitness}")
+        pending += [(parent, depth + 1) for parent in reversed(ancestor.parents) if parent in ancestors]
     return Text("\n").join(lines)
 
 

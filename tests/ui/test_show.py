@@ -9,7 +9,7 @@ from rewardgen.cli.robots import confirmed
 from rewardgen.store.records import PredictionOutcome
 from rewardgen.ui.console import SafeConsole
 from rewardgen.ui.show import baseline_page, candidate_page, draft_page, run_page
-from rewardgen.view.facts import lineage, unified_diff
+from rewardgen.view.facts import unified_diff
 from tests.ui.story import EDIT, until
 
 
@@ -36,8 +36,26 @@ def test_a_run_page_holds_every_candidate_the_closing_table_and_the_lineage():
     text = page(run_page(until("trained", 5), "interrupted"))
     assert "interrupted" in text
     assert "generation g00 (1 of at most 2)" in " ".join(text.split())
-    ancestors = [(ancestor.id, ancestor.depth) for ancestor in lineage(until("finished"), "g01-k4")]
-    assert ancestors == [("g01-k4", 0), ("g00-k2", 1), ("g00-k1", 1)]
+
+
+def test_each_parent_hangs_below_its_own_child_and_a_shared_parent_is_drawn_once():
+    history = until("finished")
+    for id, parents in (("g00-k2", ("g00-k3",)), ("g00-k1", ("g00-k5", "g00-k3"))):
+        for key in [(id, 0), (id, 1)]:
+            if design := history.designed.get(key):
+                history.designed[key] = design.model_copy(update={"operator": "edit", "parents": parents})
+    record = history.record("g01-k4")
+    assert record
+    text = page(candidate_page(history, record))
+    drawn = text[text.index("Lineage") :].splitlines()[1:7]
+    assert [line.partition(",")[0] for line in drawn] == [
+        "  g01-k4 crossover of g00-k2 and g00-k1",
+        "  └ g00-k2 edit of g00-k3",
+        "    └ g00-k3 draft",
+        "  └ g00-k1 edit of g00-k5 and g00-k3",
+        "    └ g00-k5 draft",
+        "    └ g00-k3",
+    ]
 
 
 @pytest.mark.parametrize("width", [80, 120])
