@@ -156,8 +156,10 @@ def eval_(
     results().print(table)
     if evaluation.task_changed:
         results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
-    outcome = _outcome(evaluation, len(evaluation.policies))
-    results().print(f"\n{outcome}, {episodes} episodes each", soft_wrap=True)
+    outcome = f"{evaluation.id}: a policy could not be measured, so there is no fitness"
+    if evaluation.fitness:
+        outcome = f"{_outcome(evaluation, len(evaluation.policies))}, {episodes} episodes each"
+    results().print(f"\n{outcome}", soft_wrap=True)
     for path in films:
         results().print(f"film: {path}", soft_wrap=True)
     next_steps((with_runs_dir(f"train {shlex.quote(target)}", runs_dir), "trains the reward with further seeds"))

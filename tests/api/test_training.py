@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import rewardgen
+from rewardgen.api.measuring import Evaluated, Measurement
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
+from rewardgen.core.statistics import Interval
 from rewardgen.reward.export import reward_in
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import TRAINING
@@ -192,6 +194,19 @@ def test_a_task_without_a_human_reward_asks_for_one(tmp_path):
     task = point(tmp_path, ("def human_reward", "def some_other_reward"))
     with pytest.raises(TaskError, match="no `human_reward`"):
         rewardgen.train(task)
+
+
+def test_a_policy_that_cannot_be_measured_is_no_failed_seed(monkeypatch, capfd):
+    policies = [
+        Measurement(3, None, None, 0.5, "its file is damaged"),
+        Measurement(4, Interval(value=1, low=1, high=1), None, 0.4),
+    ]
+    evaluation = Evaluated("g00-k1", "final", 100, policies, [], [])
+    monkeypatch.setattr("rewardgen.cli.rewards.evaluate", lambda *_, **__: evaluation)
+    assert main(["eval"]) == 1
+    shown = capfd.readouterr().out
+    assert "its file is damaged" in shown
+    assert shown.endswith("\ng00-k1: a policy could not be measured, so there is no fitness\n")
 
 
 def test_the_commands_tell_the_same_as_python(run, capfd, tmp_path):
