@@ -111,7 +111,7 @@ def render(
         rows = rows if len(rows) <= room else _most_telling(rows, max(1, room - 1))
     parts: list[RenderableType] = [*head, *(one_line(line, "dim") for line in past)]
     if rows:
-        parts += [Text()] * bool(past) + [RowsTable(rows)]
+        parts += [Text()] * bool(past) + [RowsTable(rows, shown.best_fitness)]
     hidden = len(shown.rows) - len(rows)
     return Group(*parts, *([one_line(f"  and {hidden} more", "dim")] if hidden else []), *foot)
 

@@ -94,13 +94,13 @@ def run_page(history: History, status: str) -> RenderableType:
         head.append(f"\nfeedback, for g{remark.generation:02d} and later: {' '.join(remark.text.split())}")
     if history.judgement:
         head.append("\n").append_text(judgement_text(history.judgement))
-    parts: list[RenderableType] = [head, Text(), RowsTable(search_rows(history, history.ids(), {}))]
+    parts: list[RenderableType] = [head, Text(), RowsTable(search_rows(history, history.ids(), {}), now.best_fitness)]
     if history.summary:
         parts += section("Finals", closing_table(history.summary))
         if chosen := history.summary.chosen:
             parts += section(f"Lineage of {chosen}", _lineage(history, chosen))
     elif history.finalists:
-        parts += section("Finals", RowsTable(final_rows(history, {})))
+        parts += section("Finals", RowsTable(final_rows(history, {}), now.best_fitness))
     for _, earlier in history.earlier_finals:
         parts += section("Earlier finals", closing_table(earlier)) if earlier else []
     if history.error:

@@ -51,17 +51,21 @@ class RowsTable:
 
     Fitness over training is drawn on one scale for all rows, green from the human reward's fitness on. Ideas stand
     beside the numbers where there is room, else until there are numbers.
+
+    Args:
+        rows: The candidates.
+        best_fitness: Highest possible fitness, drawn as a full block; None for the highest fitness of the rows.
     """
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        self._rows = list(rows)
+    def __init__(self, rows: Iterable[Row], best_fitness: float | None = None) -> None:
+        self._rows, self._best_fitness = list(rows), best_fitness
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         room = options.max_width - _NUMBERS - 2
         cells = min(_WIDEST_COURSE, room) if room >= _NARROWEST_COURSE else 0
         if room >= _NARROWEST_COURSE + 2 + _NARROWEST_IDEA:
             cells = max(_NARROWEST_COURSE, min(_WIDEST_COURSE, room // 3))
-        scale = _scale(self._rows)
+        scale = _scale(self._rows, self._best_fitness)
         bar = next((row.fitness for row in self._rows if row.id == "human" and row.status == "trained"), None)
         has_ideas = room - cells >= _NARROWEST_IDEA
         yield _head(cells, has_ideas)
@@ -95,10 +99,15 @@ def _line(row: Row, reason: str, course: Text | None = None, cells: int = 0) -> 
     return line.append(f"  {reason}" if reason else "", "dim")
 
 
-def _scale(rows: Sequence[Row]) -> tuple[float, float] | None:
+def _scale(rows: Sequence[Row], best_fitness: float | None) -> tuple[float, float] | None:
     """Lowest and highest fitness drawn; outliers below are cut, and small differences stay small."""
     values = sorted(fitness for row in rows for _, fitness in row.course)
-    return (min(values[len(values) // 20], values[-1] - abs(values[-1]) / 5), values[-1]) if values else None
+    if not values:
+        return None
+    lowest, highest = values[len(values) // 20], values[-1]
+    if best_fitness is not None:
+        return min(0.0, lowest), max(best_fitness, highest)
+    return min(lowest, highest - abs(highest) / 5), highest
 
 
 def course_line(row: Row, cells: int, scale: tuple[float, float], bar: float | None) -> Text:

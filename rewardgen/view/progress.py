@@ -33,6 +33,8 @@ class View(NamedTuple):
     """A line per generation without rows."""
     rows: tuple[Row, ...] = ()
     """Candidates under way, then the task's own rewards."""
+    best_fitness: float | None = None
+    """Highest possible fitness; None if unknown."""
     elapsed_s: float = 0.0
     done: float = 0.0
     """Estimated share of the run's trainings that are done."""
@@ -89,6 +91,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         usage=_usage(history, config),
         past=tuple(past_line(history, generation) for generation in past),
         rows=tuple(rows),
+        best_fitness=card.best_fitness,
         elapsed_s=elapsed_s,
         done=done,
         remaining_s=remaining_s,

@@ -133,6 +133,20 @@ def test_the_course_of_the_fitness_is_drawn_on_one_scale_and_ahead_of_it_are_dot
     assert rise.count("·") == flat.count("·") == pytest.approx(len(rise) / 2, abs=1)
 
 
+def test_a_fitness_of_a_known_range_is_drawn_in_that_range():
+    history = until("trained", 2)
+    history.card = history.card.model_copy(update={"best_fitness": 1.0})  # type: ignore[union-attr]
+    live = LiveProgress()
+    for steps in (60_000, 150_000, 300_000):
+        for id, fitness in (("g00-k1", 0.02), ("g00-k2", 0.5)):
+            message = {"phase": "search", "candidate_id": id, "seed": 1, "env_steps": steps, "success_rate": 0.0}
+            live.progress(message | {"fitness": fitness})
+    history.trained.clear()
+    lines = text_of(render(view(history, live.messages), 0.0), 80).splitlines()
+    poor, half = (line.split()[-1] for line in lines if "training  50 %" in line)
+    assert (set(poor), set(half)) == ({"▁"}, {"▅"})
+
+
 def mailbox_view(tmp_path, kind, number, live=None):
     told = [event.model_copy(deep=True) for event in events()]
     told[0].data["config"] |= {"model": f"mailbox:{tmp_path / 'inbox'}"}
