@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -23,14 +24,15 @@ from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from rewardgen.store.records import Candidate, CandidateRecord, Finding, RewardSpec, TaskCard, Verdict
 
-ModelReading = Coroutine[Any, Any, tuple[Finding, ...]]
+ModelReading = Callable[[], Coroutine[Any, Any, tuple[Finding, ...]]]
+"""Begins a reading; not begun beforehand, as an interrupted search would leave it."""
 Findings = dict[str, tuple[Finding, ...]]
 """By candidate id."""
 
 
 def read_one_by_one(readings: Sequence[ModelReading]) -> list[tuple[Finding, ...]]:
     """Run the reader's calls one after the other."""
-    return [run_coroutine(reading) for reading in readings]
+    return [run_coroutine(reading()) for reading in readings]
 
 
 class Review(NamedTuple):
@@ -147,7 +149,7 @@ class Critic:
         for candidate in candidates if self._reader else ():
             if self._reader and _passes(findings[candidate.id]):
                 on_gate(candidate.id, "model")
-                readings[candidate.id] = self._reader.read(candidate, card, goal, findings[candidate.id])
+                readings[candidate.id] = partial(self._reader.read, candidate, card, goal, findings[candidate.id])
         if readings:
             for id, objections in zip(readings, read(list(readings.values())), strict=True):
                 findings[id] += objections

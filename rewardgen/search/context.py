@@ -154,11 +154,11 @@ class Context(NamedTuple):
             self.journal.record("budget-exhausted", reason=reason)
         return otherwise
 
-    def gather(self, calls: Sequence[Coroutine[Any, Any, None]]) -> None:
+    def gather(self, calls: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         """Run calls concurrently. All of them end and are recorded before the first error is raised."""
 
         async def all_of_them() -> list[BaseException | None]:
-            return await asyncio.gather(*calls, return_exceptions=True)
+            return await asyncio.gather(*(call() for call in calls), return_exceptions=True)
 
         if not calls:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from rewardgen.core.errors import ModelError
 from rewardgen.critic.critic import ModelReading
@@ -46,7 +47,7 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
     missing = [slot for slot in slots if (slot.candidate_id, 0) not in designed]
     if missing and missing[0].candidate_id == run.history.init_id:
         _record(run, _init_candidate(missing.pop(0), run.history.init_source))
-    run.gather([design_one(slot) for slot in missing])
+    run.gather([partial(design_one, slot) for slot in missing])
     if unanswered:
         raise _no_answers(unanswered)
     return [designed[slot.candidate_id, 0] for slot in slots]
@@ -98,7 +99,7 @@ def _repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mapp
 
     repairable = [slot for slot in slots if (verdict := verdicts.get(slot.candidate_id)) and verdict.repairable]
     if not run.history.generations[generation].finished:  # in a finished generation, the repair failed for good
-        run.gather([repair_one(slot) for slot in repairable if (slot.candidate_id, 1) not in designed])
+        run.gather([partial(repair_one, slot) for slot in repairable if (slot.candidate_id, 1) not in designed])
     return [version for slot in slots if (version := designed.get((slot.candidate_id, 1)))]
 
 
@@ -134,13 +135,13 @@ def _read(run: Context, readings: Sequence[ModelReading]) -> list[tuple[Finding,
     results: list[tuple[Finding, ...]] = [()] * len(readings)
 
     async def read(place: int, reading: ModelReading) -> None:
-        objections = await run.within_budget(reading, None)
+        objections = await run.within_budget(reading(), None)
         if objections is None:
             hint = "raise `--max-cost`, `--max-tokens` or `--max-minutes`"
             objections = (no_reading(run.history.exhausted, hint),)
         results[place] = objections
 
-    run.gather([read(place, reading) for place, reading in enumerate(readings)])
+    run.gather([partial(read, place, reading) for place, reading in enumerate(readings)])
     return results
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from rewardgen.core.config import FURTHER_SHARE
@@ -141,7 +142,7 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         if analysis != before:
             run.journal.record("studied", analysis=analysis.model_dump(mode="json"))
 
-    run.gather([study_one(slot) for slot in slots if is_open(slot)])
+    run.gather([partial(study_one, slot) for slot in slots if is_open(slot)])
 
 
 def _lacks_diagnosis(analysis: Analysis) -> bool:

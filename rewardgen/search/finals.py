@@ -118,7 +118,7 @@ def _judge(run: Context, chosen: str) -> None:
     async def judge() -> None:
         run.journal.record("judged", judgement=(await ask(result, feedback)).model_dump(mode="json"))
 
-    run.gather([judge()])
+    run.gather([judge])
 
 
 def summarise(reason: str, history: History) -> Summary:

@@ -1,5 +1,6 @@
 """A language model that reads along: what it vetoes is repaired or left out, and it is asked about nothing else."""
 
+import gc
 import json
 
 import pytest
@@ -69,6 +70,19 @@ def test_what_other_gates_reject_is_not_read(tmp_path):
 def alike(llm):
     """A critic to which all rewards of a generation pay the same."""
     return Critic(FakeReviewer(same=[[f"g00-k{number}" for number in range(4)]]), Reader(llm))
+
+
+def test_an_interrupted_search_leaves_no_reading_begun(tmp_path, recwarn):
+    class Interrupting(Listener):
+        def progress(self, message):
+            if (message.get("gate"), message["candidate_id"]) == ("model", "g00-k1"):
+                raise KeyboardInterrupt
+
+    search, _ = a_search(tmp_path / "run", Crew(), Interrupting(None), reader=Reader(objecting()), generations=1)
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    gc.collect()
+    assert not recwarn.list
 
 
 def test_a_duplicate_is_not_read(tmp_path):
