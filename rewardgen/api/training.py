@@ -20,9 +20,9 @@ from rewardgen.search.lifecycle import SEEDS_PER_RUN
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.names import is_candidate_id
 from rewardgen.store.records import BASELINES, CandidateResult, RewardSpec, SliceResult, Training
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, list_runs
 from rewardgen.tasks.fingerprint import changed
-from rewardgen.tasks.loading import lasting_reference
+from rewardgen.tasks.loading import lasting_reference, nearest_task
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import OnProgress
 from rewardgen.training.result_validation import TaskNames
@@ -152,7 +152,7 @@ def train(
     require_whole("seeds", seeds, 1)
     if steps is not None:
         require_whole("control steps", steps, LEAST_STEPS)
-    run = None if is_task(target) else referred(target, Path(runs_dir))
+    run = None if is_task(target) else _run(target, Path(runs_dir))
     if run and (trainer or device != "cpu"):
         message = "a run's reward is trained with the trainer and device of the run"
         raise UsageError(message, "name the task and give the reward's file instead")
@@ -167,6 +167,15 @@ def train(
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
     results = train_reward(order, range(first, first + seeds), place, on_progress=on_progress, anew=anew)
     return TrainedReward(place, order.reward, results, notes)
+
+
+def _run(target: Named, runs_dir: Path) -> Reference:
+    """Return the run that a target names; letters within a word of a run's id may be a misspelt task."""
+    if isinstance(target, str) and not (Path(target) / EVENTS).is_file():
+        is_part = any(f"-{target}-" in f"-{run.id}-" for run in list_runs(runs_dir))
+        if not is_part and (close := nearest_task(target)):
+            raise TaskError(f"unknown task `{target}`", f"did you mean `{close}`? name a run by whole words of its id")
+    return referred(target, runs_dir)
 
 
 _Order = tuple[RewardTraining, int, list[str]]

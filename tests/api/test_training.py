@@ -190,6 +190,14 @@ def test_what_there_is_not_is_told(tmp_path, options, told):
         rewardgen.train(**{"target": POINT, "runs_dir": tmp_path, **options})
 
 
+@pytest.mark.parametrize(("target", "refusal"), [("hoppe", "unknown task"), ("hopper-abcd", "has not begun")])
+def test_a_misspelt_task_is_not_the_run_whose_id_has_its_letters(tmp_path, target, refusal):
+    (tmp_path / "20260101-000000-hopper-abcd").mkdir()
+    (tmp_path / "20260101-000000-hopper-abcd" / "events.jsonl").touch()
+    with pytest.raises(RewardgenError, match=refusal):
+        rewardgen.train(target, runs_dir=tmp_path)
+
+
 def test_a_task_without_a_human_reward_asks_for_one(tmp_path):
     task = point(tmp_path, ("def human_reward", "def some_other_reward"))
     with pytest.raises(TaskError, match="no `human_reward`"):
