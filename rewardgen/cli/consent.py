@@ -7,8 +7,9 @@ from pathlib import Path
 
 from rewardgen.cli.watching import confirm
 from rewardgen.core.config import RunConfig, options_text
-from rewardgen.core.files import read_plain
+from rewardgen.core.errors import UsageError
 from rewardgen.core.text import one_line
+from rewardgen.llm.factory import SCHEMES
 from rewardgen.store.origin import can_sign, has_agreed, remember_agreement
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages
@@ -20,6 +21,7 @@ _UNSIGNED = (
 )
 _CONSEQUENCES = {
     "task": "its file runs as your own code",
+    "init": "is read and sent to the model",
     "model": "is called, with your key for it",
     "critic_model": "is called too",
     "api_base": "receives the key and all requests",
@@ -29,13 +31,12 @@ _CONSEQUENCES = {
     "cluster": "receives the task's files and trains; its results are trusted",
 }
 """Fields of a configuration, and why the user is asked about them."""
-_MOST_FILE_BYTES = 1 << 20
 
 
 def require_consent(configs: list[RunConfig], yes: bool) -> None:
     """Ask before runs without a sandbox unless the user agreed already, and warn if runs cannot be signed."""
     if not yes and any(config.sandbox == "off" for config in configs):
-        confirm(_UNCONFINED, "leave out `--sandbox off`")
+        confirm(_UNCONFINED, "leave out `--sandbox off`, or `sandbox` in the file")
     if not can_sign():
         messages().print(_UNSIGNED, soft_wrap=True)
 
@@ -51,10 +52,16 @@ def require_consent_to_file(file: Path, configs: Collection[RunConfig], names: C
     # A run without a sandbox is asked about in any case: see `require_consent`.
     asked = [name for name in _CONSEQUENCES if name in names and name != "sandbox"]
     lines = [_line(name, value) for name in asked for value in _values(name, configs) if not _is_harmless(name, value)]
-    content = read_plain(file, _MOST_FILE_BYTES)
-    if lines and not has_agreed(content):
+    if not lines:
+        return
+    try:
+        # Relative paths of the file lead elsewhere from another folder; what is typed hides lines of the file.
+        shown = "\n".join([str(Path.cwd()), str(file.resolve()), *lines, file.read_text(errors="replace")])
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}", "give a file, or add `--yes`") from error
+    if not has_agreed(shown):
         confirm("\n".join([f"{one_line(str(file))} decides:", *lines]), "read the file before you agree")
-        remember_agreement(content)
+        remember_agreement(shown)
 
 
 def foreign_run_text(run_id: str, config: RunConfig) -> str:
@@ -74,10 +81,12 @@ def _values(name: str, configs: Collection[RunConfig]) -> list[str]:
 
 
 def _is_harmless(name: str, value: str) -> bool:
-    """True for a shipped task and for a default."""
+    """True for a shipped task, a model that needs no key, and a default."""
     if name == "task":
         shipped = shipped_tasks()
         return value in shipped or Path(value) in shipped.values()
+    if name in ("model", "critic_model") and value.partition(":")[0] in SCHEMES:
+        return True
     return value == str(RunConfig.model_fields[name].default)
 
 

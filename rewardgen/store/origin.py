@@ -39,22 +39,22 @@ def can_sign() -> bool:
     return bool(_key())
 
 
-def has_agreed(content: bytes) -> bool:
-    """True if the user agreed on this machine to a file with exactly this content."""
+def has_agreed(text: str) -> bool:
+    """True if the user agreed on this machine to exactly this text."""
     with suppress(OSError, RuntimeError):
-        return _agreement(content).is_file()
+        return _agreement(text).is_file()
     return False
 
 
-def remember_agreement(content: bytes) -> None:
-    """Record that the user agreed to a file's content, if that can be stored."""
+def remember_agreement(text: str) -> None:
+    """Record that the user agreed to a text, if that can be stored."""
     with suppress(OSError, RuntimeError):
-        _agreement(content).parent.mkdir(parents=True, exist_ok=True)
-        _agreement(content).touch()
+        _agreement(text).parent.mkdir(parents=True, exist_ok=True)
+        _agreement(text).touch()
 
 
-def _agreement(content: bytes) -> Path:
-    return _state() / "agreed" / hashlib.sha256(content).hexdigest()
+def _agreement(text: str) -> Path:
+    return _state() / "agreed" / hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def _state() -> Path:

@@ -76,6 +76,21 @@ def test_a_file_that_names_code_or_an_address_is_asked_about_once(rewardgen, tmp
     assert "x.toml decides:" in rewardgen(*command).stderr
 
 
+def test_who_agreed_to_some_lines_of_a_file_is_asked_about_the_others(rewardgen, tmp_path):
+    """What is typed hides the file's own address, and the same file in another folder names other tasks."""
+    text = 'task = "there.py"\napi_base = "http://192.0.2.1/v1"\nmodel = "replay:gone"\n'
+    for folder in (tmp_path, tmp_path / "other"):
+        folder.mkdir(exist_ok=True)
+        (folder / "x.toml").write_text(text)
+    command = ("run", "--config", "x.toml")
+    _, agreed = on_a_terminal(tmp_path, "y\n", (*command, "--api-base", "http://192.0.2.2/v1"))
+    assert "task there.py" in agreed and "api base" not in agreed and "replay:" not in agreed
+    assert "api base http://192.0.2.1/v1: receives the key" in rewardgen(*command).stderr
+    on_a_terminal(tmp_path, "y\n", command)
+    assert "decides:" not in rewardgen(*command).stderr
+    assert "decides:" in on_a_terminal(tmp_path / "other", "n\n", command)[1]
+
+
 def test_a_file_of_settings_alone_and_what_is_typed_need_no_word(rewardgen, tmp_path):
     (tmp_path / "x.toml").write_text('task = "cartpole"\ncandidates = 0')
     assert "decides:" not in rewardgen("run", "--config", "x.toml").stderr
