@@ -40,6 +40,7 @@ class RunConfig(Frozen):
 
     model_config = ConfigDict(strict=True, use_attribute_docstrings=True)
     noun = "a run"
+    retired = frozenset({"auto_steps", "confirm", "ray_address", "tune"})
 
     task: str
     """Name of a shipped task, or the path of a task file."""

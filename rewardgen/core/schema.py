@@ -27,6 +27,9 @@ class Frozen(BaseModel):
     renamed: ClassVar[dict[str, str]] = {}
     """Field names of older run folders to the present ones."""
 
+    retired: ClassVar[frozenset[str]] = frozenset()
+    """Field names of older run folders that mean nothing now."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     @model_validator(mode="before")
@@ -35,7 +38,8 @@ class Frozen(BaseModel):
         if isinstance(data, dict):
             data = {cls.renamed.get(key, key): value for key, value in data.items()}
             # Run folders of earlier versions hold unset fields that no longer exist.
-            data = {key: value for key, value in data.items() if key in cls.model_fields or value is not None}
+            gone = [key for key, value in data.items() if value is None or key in cls.retired]
+            data = {key: value for key, value in data.items() if key in cls.model_fields or key not in gone}
             unknown = [key for key in data if key not in cls.model_fields]
             if unknown:
                 raise UsageError(

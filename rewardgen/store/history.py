@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from rewardgen.core.config import RunConfig, SandboxMode
 from rewardgen.core.errors import RunFolderError, UsageError
@@ -37,20 +37,13 @@ Phase = Literal["search", "final"]
 """Purpose of a training: to search, or to report on fresh seeds."""
 Status = Literal["running", "interrupted", "failed", "finished"]
 
-_RETIRED = {"auto_steps", "confirm", "confirmed", "ray_address", "tune"}
-"""Fields of earlier versions, which older logs hold."""
-
-
-def _without_retired(data: Any) -> Any:
-    return {key: value for key, value in data.items() if key not in _RETIRED} if isinstance(data, dict) else data
-
 
 class Beginning(Frozen):
     """Data of `run-started`."""
 
     format: int = FORMAT
     run_id: FileName
-    config: Annotated[RunConfig, BeforeValidator(_without_retired)]
+    config: RunConfig
     card: TaskCard
     training: Training
     baselines: dict[BaselineId, str]
@@ -122,6 +115,8 @@ class FinalRow(Frozen):
 
 class Summary(Frozen):
     """Result of a run."""
+
+    retired = frozenset({"confirmed"})
 
     reason: str
     """Reason for the end of the search."""
@@ -267,7 +262,7 @@ class History:
                 finals = Finals.model_validate(data)
                 self.finalists, self.stop_reason = finals.ids, finals.reason
             case "finished":
-                self.status, self.summary = "finished", Summary.model_validate(_without_retired(data["summary"]))
+                self.status, self.summary = "finished", Summary.model_validate(data["summary"])
             # A finished run stays finished, also where writing its files failed.
             case "interrupted" if self.summary is None:
                 self.status = "interrupted"

@@ -198,6 +198,8 @@ class Training(Frozen):
 class RewardSpec(Frozen):
     """A reward program as a worker receives it."""
 
+    renamed = {"own": "is_baseline"}
+
     candidate_id: str
     source: str
     tunables: dict[str, float] = {}

@@ -8,7 +8,9 @@ from tests.tasks.files import POINT
 
 
 def test_a_run_takes_its_configuration_from_a_file_and_options_win_over_it(rewardgen, tmp_path):
-    (tmp_path / "run.toml").write_text(f'task = "{POINT}"\ngenerations = 5\ncandidates = 2\nenv_steps = 4096\n')
+    (tmp_path / "run.toml").write_text(
+        f'task = "{POINT}"\ngenerations = 5\ncandidates = 2\ntune = 0\nenv_steps = 4096\n'
+    )
     done = rewardgen("run", "--config", "run.toml", "--candidates", 3, "--dry-run", "--yes", "--json")
     told = json.loads(done.stdout)
     assert done.returncode == 0 and told["candidates"] == 15, told

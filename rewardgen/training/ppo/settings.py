@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Self
 
+from pydantic import model_validator
+
 from rewardgen.core.config import Device
+from rewardgen.core.errors import UsageError
 from rewardgen.store.records import TrainerSettings
 from rewardgen.training.artifacts import TrainJob
 
@@ -60,6 +63,12 @@ class PpoSettings(DeviceSettings):
     """Standard deviation of the untrained policy, in units of half the action range."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_reward: bool = True
+
+    @model_validator(mode="after")
+    def _fills_minibatches(self) -> PpoSettings:
+        if self.num_envs * self.rollout_steps < self.minibatches:
+            raise UsageError("num_envs * rollout_steps is below `minibatches`", "use more environments or steps")
+        return self
 
 
 class PpoJob(TrainJob):
