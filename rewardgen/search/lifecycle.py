@@ -181,6 +181,8 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         if config.sandbox == "off":
             listener.note("the sandbox is off, as in the run so far")
         with using_prompts(prompts):
+            if prompts:
+                listener.note(f"the run goes on with its copies of the prompts, in {prompts}")
             if warning := changed_prompts(folder):
                 listener.note(warning)
             return _work(folder, journal, roles)
@@ -248,8 +250,11 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     """Measure the task and record the beginning of the run."""
     roles = make_roles(folder, config)  # fails before the slow measurements
     source = _init_source(config)
-    if config.goal and config.model == BUILTIN:
-        listener.note("`--goal` has no effect: the built-in designer reads no words; name a model with `--model`")
+    if config.model == BUILTIN:
+        asking = () if config.critic_model else ("prompts", "api_base")
+        for option in (name for name in ("goal", *asking) if getattr(config, name)):
+            reason = "the built-in designer asks no language model; name one with `--model`"
+            listener.note(f"`--{option.replace('_', '-')}` has no effect: {reason}")
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as report:
         task = get_or_measure(config.task, measuring(config), with_transitions=True)

@@ -133,8 +133,9 @@ def test_on_a_terminal_it_is_asked_about_and_no_stops_the_run(served, tmp_path):
     assert code == 2 and "nothing was started" in shown and not list((tmp_path / "runs").iterdir())
 
 
-def test_without_a_model_the_line_says_that_nobody_reads_the_goal(tmp_path):
-    done = rewardgen("run", POINT, *SHORTER, "--goal", "jump", cwd=tmp_path)
+def test_options_of_models_are_told_to_have_no_effect_without_a_model(tmp_path):
+    done = rewardgen("run", POINT, *SHORTER, "--goal", "jump", "--api-base", "http://127.0.0.1:9/v1", cwd=tmp_path)
     assert done.returncode == 0 and "`--goal` has no effect" in done.stderr
+    assert "`--api-base` has no effect" in done.stderr
     found = History.load(run_folder(tmp_path))
     assert found.goal_check is found.judgement is None and found.usage.calls == 0
