@@ -81,7 +81,7 @@ class Critic:
             earlier: All other candidates so far. New rewards must rank the episodes of trained ones, and repeat none
                 that passed.
             goal: The user's words, for the reader.
-            ranks: True to require that rewards rank recorded episodes as fitness does.
+            ranks: True to require that rewards rank recorded episodes as fitness does, if the best reward so far does.
             cancel: Ends the reviewer's work when set.
             on_gate: Called with each gate that a candidate reaches.
             read: Runs the reader's calls and returns their results in order.

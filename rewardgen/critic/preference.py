@@ -1,7 +1,8 @@
 """Trajectory preference: a reward must rank recorded episodes as the task's fitness does, or it is not trained.
 
 A rejection needs evidence: enough wrong pairs whose better episode succeeds, and policies that differ beyond noise.
-With less it is a warning: the order of two failures does not show the way to success.
+With less it is a warning: the order of two failures does not show the way to success. It is a warning, too, where the
+best reward so far would be rejected: see `contradicted`.
 
 After CARD's trajectory preference evaluation (Sun et al. 2024, "A Large Language Model-Driven Reward Code Design
 Framework via Dynamic Feedback"), with pairs clearly apart in fitness where success is rare.

@@ -132,7 +132,7 @@ def test_what_passes_the_probe_is_ranked_on_earlier_episodes_and_the_rest_is_not
 
 def test_a_ranking_that_would_reject_the_best_reward_so_far_rejects_nothing(earlier):
     rising, falling = {"x": [float(n // 2) for n in range(16)]}, {"x": [-float(n // 2) for n in range(16)]}
-    for leader, gates in ((falling, []), (rising, ["preference"])):
+    for leader, gates in ((falling, []), (rising, ["preference"]), ({}, ["preference"])):
         reviewer = FakeReviewer(returns={"a": rising, "b": falling, "g00-k7": leader})
         verdicts = Critic(reviewer, compares=False).review([candidate(id) for id in "ab"], card(), earlier).verdicts
         assert reviewer.probed == [["a", "b"], ["g00-k7"]]
