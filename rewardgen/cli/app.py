@@ -72,7 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit code: 0 done, 1 ran but nothing passed, 2 usage or configuration, 4 credentials, 130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal cannot show must end nothing
+        # A character that the terminal cannot show must end nothing.
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
             stream.reconfigure(errors="replace")
     words = list(sys.argv[1:] if arguments is None else arguments)
     tokens = [word for word in words if word != DEBUG]

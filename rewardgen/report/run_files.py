@@ -92,24 +92,23 @@ def write_best(folder: RunFolder, history: History) -> None:
     if summary is None or record is None:
         return
     write_atomic(folder.best / "reward.py", reward_file(record.candidate.source))
-    result = history.result("final", record.candidate.id)
+    result, has_policy = history.result("final", record.candidate.id), False
     if result and (typical := result.typical):
         with suppress(OSError):  # a user may have removed the policies of a finished run
             content = read_plain(folder.policies / "final" / str(typical.policy), MOST_POLICY_BYTES)
             write_atomic(folder.best / "policy.npz", content)
-    has_policy, loader = (folder.best / "policy.npz").exists(), policy_loader(history.training)
-    if has_policy and loader:
+            has_policy = True
+    if has_policy and (loader := policy_loader(history.training)):
         write_atomic(folder.best / "policy.py", loader)
-    card = _best_card(history, record, summary, has_policy, bool(has_policy and loader))
-    write_atomic(folder.best / "card.md", card)
+    write_atomic(folder.best / "card.md", _best_card(history, record, summary, has_policy))
 
 
-def _best_card(history: History, record: CandidateRecord, summary: Summary, has_policy: bool, loads: bool) -> str:
+def _best_card(history: History, record: CandidateRecord, summary: Summary, has_policy: bool) -> str:
     card, candidate = history.card, record.candidate
     assert card is not None
     origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
-    typical = "`policy.npz` has the median fitness of the fresh seeds; the film and the verdict show it too."
-    policy = typical if has_policy else "The policies were removed."
+    policy = "`policy.npz` has the median fitness of the fresh seeds." if has_policy else "The policies were removed."
+    loads = has_policy and policy_loader(history.training)
     act = ["", "from policy import load  # needs numpy", "action = load().act(observation)  # in actuator units"]
     lines = [
         f"# A reward for {card.name}",

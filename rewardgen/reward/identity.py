@@ -18,7 +18,7 @@ def source_fingerprint(source: str) -> str:
     """Hash the normalised syntax tree of a reward.
 
     Comments, docstrings, annotations, imports and layout do not change the hash. A reward with other names of variables
-    has another hash; `rewardgen.reward.distance` finds that it pays the same.
+    has another hash; `rewardgen.reward.distance` finds that it pays the same, unless the pay cannot be compared.
 
     Args:
         source: Source of the reward; invalid syntax is hashed as text.
