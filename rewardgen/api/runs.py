@@ -240,7 +240,7 @@ class Run:
         how = lifecycle.Resume(changes, generations=generations)
         with _listening(progress, track, self.path.parent) as listener:
             outcome = lifecycle.resume(RunFolder(self.path.resolve()), listener, how)
-        return _closed(outcome, progress)
+        return _closed(outcome, progress, agreed=False)
 
     @property
     def films(self) -> list[Film]:
@@ -320,7 +320,7 @@ def _listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator
         yield tracking
 
 
-def _closed(outcome: lifecycle.EndedRun, progress: bool) -> Run:
-    """Make the films and the report of a run that has just ended."""
-    close_run(outcome.folder, outcome.history, messages().print if progress else lambda text: None)
+def _closed(outcome: lifecycle.EndedRun, progress: bool, agreed: bool = True) -> Run:
+    """Make the films and the report of a run that has ended; see `close_run`."""
+    close_run(outcome.folder, outcome.history, messages().print if progress else lambda text: None, agreed=agreed)
     return Run(outcome.folder, outcome.history)

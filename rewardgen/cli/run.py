@@ -143,7 +143,7 @@ def run(
         with tracked(memory, track, runs_dir) as listener:
             return lifecycle.start(settings, runs_dir, listener, memory.confirm(yes))
 
-    return ended(watch(search, runs_dir), runs_dir, json)
+    return ended(watch(search, runs_dir), runs_dir, json, agreed=True)
 
 
 def _configuration(task: str | None, options: RunConfig, file: Path | None) -> RunConfig:
@@ -226,4 +226,4 @@ def resume(
     outcome = watch(search, runs_dir)
     if outcome and was_finished:
         messages().print("the run was finished already; `--generations N` continues it", soft_wrap=True)
-    return ended(outcome, runs_dir, json)
+    return ended(outcome, runs_dir, json, agreed=not was_finished)

@@ -93,16 +93,16 @@ def watch(work: Callable[[Memory], EndedRun], runs_dir: Path, command: str = "")
         raise
 
 
-def ended(outcome: EndedRun | None, runs_dir: Path, json: bool) -> int:
+def ended(outcome: EndedRun | None, runs_dir: Path, json: bool, *, agreed: bool = False) -> int:
     """Make films and report, print the result and the next commands, and return the exit code.
 
-    `outcome` is None for an interrupted run.
+    `outcome` is None for an interrupted run; see `close_run` for `agreed`.
     """
     if outcome is None:
         return INTERRUPTED
     folder, history, summary = outcome.folder, outcome.history, outcome.history.summary
     reward = folder.best / "reward.py" if summary and summary.chosen else None
-    close = partial(close_run, folder, history, partial(messages().print, soft_wrap=True))
+    close = partial(close_run, folder, history, partial(messages().print, soft_wrap=True), agreed=agreed)
     if json:
         print_json(_data(outcome, reward, close()))
         return outcome.exit_code

@@ -13,15 +13,16 @@ from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
 
-def close_run(folder: RunFolder, history: History, note: Callable[[str], None]) -> Path | None:
+def close_run(folder: RunFolder, history: History, note: Callable[[str], None], *, agreed: bool = False) -> Path | None:
     """Write the readable files of a run, film it, and write its report.
 
-    A failed film or report, or Ctrl-C, is only noted.
+    A failed film or report, or Ctrl-C, is only noted. Filming runs rewards, so nobody else's run is filmed unasked.
 
     Args:
         folder: Folder of the run.
         history: Its history.
         note: Called with a line of progress.
+        agreed: True if the run went on here just now.
 
     Returns:
         The report; None if it could not be written.
@@ -31,8 +32,8 @@ def close_run(folder: RunFolder, history: History, note: Callable[[str], None]) 
     """
     write_run_files(folder, history)
     try:
-        if history.config and history.config.films:
-            make_films(folder, history, note=note)
+        if history.config and history.config.films and (agreed or history.is_own):
+            make_films(folder, history, agreed=agreed, note=note)
     except KeyboardInterrupt:
         note("no further films are made")
     except Exception as error:

@@ -155,7 +155,7 @@ def test_films_and_a_report_that_fail_are_noted_and_end_nothing(folder, monkeypa
 
     monkeypatch.setattr(closing, "make_films", fails)
     notes = []
-    assert close_run(folder, History(events()), notes.append) == folder.path / "report.html"
+    assert close_run(folder, History(events()), notes.append, agreed=True) == folder.path / "report.html"
     assert notes == ["there are no films: RuntimeError: no display"]
     (folder.path / "report.html").unlink()
     (folder.path / "report.html").mkdir()

@@ -280,6 +280,14 @@ def test_a_run_folder_has_no_effect(rewardgen, elsewhere, make, command, said):
     assert "unexpectedly" not in done.stderr
 
 
+@pytest.mark.parametrize("command", [RESUME, WATCH])
+def test_a_finished_run_of_somebody_else_runs_no_reward_for_its_films(rewardgen, elsewhere, command):
+    with_policies(elsewhere)
+    done = rewardgen(*command)
+    assert done.returncode == 0, done.stderr
+    assert (elsewhere.folder / "report.html").exists() and not (elsewhere.folder / "films").exists()
+
+
 def test_what_is_left_below_scratch_is_removed_and_not_what_it_leads_to(rewardgen, elsewhere):
     elsewhere.interrupted(model="builtin")
     elsewhere.change("run-started", lambda data: data.update(task_files={"/gone": "0" * 64}))
