@@ -17,6 +17,7 @@ RewardgenError
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Literal
 
@@ -112,19 +113,26 @@ _MANY = 20
 def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | None:
     """Return the valid name closest to an unknown one, or None if nothing is close.
 
+    Names with all words of the unknown one come before names with similar letters; case and separators do not count.
+
     Args:
         name: The unknown name.
         valid: The valid names.
         sure: True to return close matches only.
     """
-    names = list(valid)
-    matches = difflib.get_close_matches(name, names, n=1, cutoff=0.75 if sure else 0.6)
-    if matches or sure:
-        return matches[0] if matches else None
-    parts = set(name.lower().split("_"))
-    overlap = {candidate: len(parts & set(candidate.lower().split("_"))) for candidate in names}
-    best = max(overlap, key=overlap.__getitem__, default=None)
-    return best if best is not None and overlap[best] else None
+    words, names = _words(name), {candidate: _words(candidate) for candidate in valid}
+    whole = [candidate for candidate in names if words and {*words} <= {*names[candidate]}]
+    letters = {"".join(names[candidate]): candidate for candidate in whole or names}
+    cutoff = 0.0 if whole else 0.75 if sure else 0.6
+    if matches := difflib.get_close_matches("".join(words), letters, n=1, cutoff=cutoff):
+        return letters[matches[0]]
+    shared = {candidate: len({*words} & {*parts}) for candidate, parts in names.items()}
+    best = max(shared, key=shared.__getitem__, default=None)
+    return best if best is not None and shared[best] and not sure else None
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[^\W_]+", name.lower())
 
 
 def did_you_mean(name: str, valid: Iterable[str]) -> str:

@@ -114,9 +114,7 @@ def nearest_task(reference: str, others: Iterable[str] = ()) -> str:
     names = [*shipped_tasks(), *others]
     if "gymnasium" in sys.modules or importlib.util.find_spec("gymnasium"):
         names += importlib.import_module("gymnasium").registry  # for an error alone: the import takes a while
-    plain = {re.sub(r"[\W_]+", "", name.lower()): name for name in names}
-    close = nearest(re.sub(r"[\W_]+", "", reference.lower()), plain, sure=True)
-    return plain[close] if close else ""
+    return nearest(reference, names, sure=True) or ""
 
 
 def names_task(reference: str) -> bool:

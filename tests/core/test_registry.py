@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import UsageError, nearest
 from rewardgen.core.registry import Registry
 
 
@@ -41,3 +41,18 @@ def test_a_removed_entry_is_gone():
     assert registry.names() == ("apple",)
     with pytest.raises(UsageError):
         registry.remove("pear")
+
+
+@pytest.mark.parametrize(
+    ("unknown", "valid", "closest"),
+    [
+        ("height", ["weight", "torso_height"], "torso_height"),
+        ("cheetah jump", ["cheetah_run", "half_cheetah", "jump_of_the_cheetah"], "jump_of_the_cheetah"),
+        ("hopper jump", ["hopper", "hopper_hop"], "hopper"),
+        ("Torso-Heigt", ["torso", "torso_height"], "torso_height"),
+        ("foot_speed", ["x_velocity", "foot_height"], "foot_height"),
+        ("-", ["x"], None),
+    ],
+)
+def test_a_name_with_the_same_words_is_meant_before_one_with_similar_letters(unknown, valid, closest):
+    assert nearest(unknown, valid) == closest
