@@ -1,7 +1,8 @@
 """The read-only server on 127.0.0.1, for readers with the link that the command printed.
 
 Other pages in the same browser must learn nothing and do nothing here. So every request must name this server as its
-host, and carry a secret: once in the link, then in a cookie that no other site can send and no script can read.
+host, and carry a secret: once in the link, then in a cookie that no other site can send and no script can read. A
+browser keeps cookies by host, not by port, but sends one only below its path: a random one, which is no other server's.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _MOST_STREAMS = 24
 _MOST_FILM_BYTES = 64 << 20
 _FILM_KINDS = {".mp4": "video/mp4", ".webp": "image/webp", ".png": "image/png"}
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
-_ENTRY = b'<!doctype html><title>rewardgen</title><meta http-equiv="refresh" content="0; url=/">'
+_ENTRY = '<!doctype html><title>rewardgen</title><meta http-equiv="refresh" content="0; url={}/">'
 """Not a redirect: after one, a browser that came from another site withholds the cookie."""
 _ALWAYS = {
     "Cache-Control": "no-store",
@@ -73,7 +74,7 @@ class Server(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
         port = self.server_address[1]
         self.hosts = {f"{_HOST}:{port}", f"localhost:{port}"}
-        self.cookie = f"rewardgen-{port}"  # a browser keeps cookies by host, not by port
+        self.cookie, self.place = f"rewardgen-{port}", f"/{secrets.token_urlsafe(12)}"
         self.streams = threading.BoundedSemaphore(_MOST_STREAMS)
         self.ended = threading.Event()
 
@@ -114,8 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
         if tokens := parse_qs(address.query).get("token"):
             if not hmac.compare_digest(tokens[0].encode(), self.server.token.encode()):
                 return Response(HTTPStatus.FORBIDDEN, b"the token belongs to another server\n")
-            cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path=/"
-            return Response(HTTPStatus.OK, _ENTRY, "text/html; charset=utf-8", {"Set-Cookie": cookie})
+            cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path={self.server.place}/"
+            entry = _ENTRY.format(self.server.place).encode()
+            return Response(HTTPStatus.OK, entry, "text/html; charset=utf-8", {"Set-Cookie": cookie})
         if not hmac.compare_digest(self._cookie_token().encode(), self.server.token.encode()):
             return Response(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen serve` printed\n")
         return None
@@ -132,20 +134,20 @@ class _Handler(BaseHTTPRequestHandler):
 
         No part of an address becomes a path: runs and films are looked up among those that exist.
         """
-        site, address = self.server.site, urlsplit(self.path)
-        match [unquote(part) for part in address.path.split("/")]:
+        site, place, address = self.server.site, self.server.place, urlsplit(self.path)
+        match [unquote(part) for part in address.path.removeprefix(place).split("/")]:
             case ["", ""] if site.only:
-                return Response(HTTPStatus.SEE_OTHER, headers={"Location": f"/runs/{site.only.id}/"})
+                return Response(HTTPStatus.SEE_OTHER, headers={"Location": f"{place}/runs/{site.only.id}/"})
             case ["", ""]:
-                return _page(site.page)
+                return _page(site.page, place)
             case ["", "compare"]:
-                return _page(partial(site.comparison, parse_qs(address.query).get("run", [])))
+                return _page(partial(site.comparison, parse_qs(address.query).get("run", [])), place)
             case ["", "events"]:
                 return self._stream(site.state)
             case ["", "runs", id, *rest] if run := site.run(id):
                 match rest:
                     case [""]:
-                        answer = _page(run.page)
+                        answer = _page(run.page, place)
                         if answer.status != HTTPStatus.OK:
                             site.forget(id)
                         return answer
@@ -197,13 +199,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-def _page(make: Callable[[], str]) -> Response:
+def _page(make: Callable[[], str], place: str) -> Response:
     """A page; its content security policy stands in the text and in a header."""
     try:
         text, status = make(), HTTPStatus.OK
     except RewardgenError as error:
         status = HTTPStatus.BAD_REQUEST if isinstance(error, UsageError) else HTTPStatus.INTERNAL_SERVER_ERROR
-        text = fault_page(error.message, error.hint)
+        text = fault_page(error.message, error.hint, f"{place}/")
     match = _POLICY.search(text)
     policy = html.unescape(match[1]) if match else "default-src 'none'"
     headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}

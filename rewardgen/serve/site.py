@@ -167,8 +167,8 @@ def state_line(look: Callable[[], dict[str, Any]]) -> str:
         return json.dumps({"version": "", "done": None, "text": error.message})
 
 
-def fault_page(message: str, hint: str = "") -> str:
-    """A page with an error."""
+def fault_page(message: str, hint: str, home: str) -> str:
+    """A page with an error, and a link to the address of the list."""
     texts = "".join(f"<p>{html.escape(text)}</p>" for text in (message, hint) if text)
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>rewardgen</title>'
-    return f'{head}{texts}<a href="/">All runs</a>'
+    return f'{head}{texts}<a href="{home}">All runs</a>'

@@ -81,9 +81,12 @@ def test_only_whoever_has_the_link_is_let_in_and_a_cookie_keeps_it(client):
         assert client.status(path, Cookie="") == 403
         assert client.status(path, Cookie=f"{client.server.cookie}=wrong") == 403
     answer = client.get(client.server.url.removeprefix(f"http://{client.host}"), Cookie="")
-    assert answer.status == 200 and b"url=/" in answer.read()
-    assert answer.headers["Set-Cookie"] == f"{client.cookie}; HttpOnly; SameSite=Strict; Path=/"
-    assert client.status("/") == 200
+    place = client.server.place
+    assert answer.status == 200 and f"url={place}/" in answer.read().decode()
+    # No other port of this host is asked for an address below that path, which is random.
+    assert len(place) > 12
+    assert answer.headers["Set-Cookie"] == f"{client.cookie}; HttpOnly; SameSite=Strict; Path={place}/"
+    assert client.status(f"{place}/") == client.status(f"{place}/runs/{RUN_ID}/") == 200
 
 
 @pytest.mark.parametrize(
@@ -123,7 +126,7 @@ def test_a_run_that_is_served_alone_is_all_there_is(tmp_path):
     folder = write_run(tmp_path / "runs")
     write_run(tmp_path / "runs", run_id="20261120-191500-hopper-ffff")
     with serving(tmp_path / "runs", RunFolder(folder)) as client:
-        assert client.get("/").headers["Location"] == f"/runs/{RUN_ID}/"
+        assert client.get("/").headers["Location"] == f"{client.server.place}/runs/{RUN_ID}/"
         assert client.status("/runs/20261120-191500-hopper-ffff/") == 404
 
 
@@ -193,7 +196,7 @@ def film(folder: Path, name: str):
 
 def test_ticked_runs_are_set_side_by_side(client, tmp_path):
     write_run(tmp_path / "runs", run_id="20261120-191500-hopper-ffff")
-    assert 'action="/compare"' in client.get("/").read().decode()
+    assert 'action="compare"' in client.get("/").read().decode()
     page = client.get(f"/compare?run={RUN_ID}&run=20261120-191500-hopper-ffff").read().decode()
     assert page.count("20261120-191500-hopper-ffff") > 1 and "within noise" in page
     for query in ("", f"?run={RUN_ID}", f"?run={RUN_ID}&run=../../secret"):
@@ -279,5 +282,7 @@ def test_a_browser_gets_in_from_a_page_that_leads_there_and_follows_the_run(tmp_
             log.writelines(event.model_dump_json() + "\n" for event in told[number:])
         page.wait_for_selector("button:has-text('Show what is new')")
         page.wait_for_selector("text=g01-k5", timeout=20_000)
+        page.click("text=All runs")
+        page.wait_for_selector("text=1 run, 1 under way")
         assert page.title() != "owned" and wrong == []
         browser.close()

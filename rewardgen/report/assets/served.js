@@ -7,7 +7,7 @@
   const meter = page.el("progress", { max: 1, value: 0, "aria-label": "Share of the trainings that is done", hidden: true });
   const text = page.el("span", {}, "");
   const newer = page.el("button", { type: "button", class: "step", hidden: true, onclick: () => location.reload() }, "Show what is new");
-  const all = page.data.run && page.el("a", { href: "/" }, "All runs");
+  const all = page.data.run && page.el("a", { href: "../../" }, "All runs");
   document.querySelector("header.bar").after(page.el("div", { class: "served" }, all, meter, text, newer));
 
   let touched = Date.now();
