@@ -18,6 +18,7 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
 from rewardgen.search.context import final_trainings, processes
+from rewardgen.search.finals import opponents
 from rewardgen.store.history import History
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.store.progress import Live
@@ -124,29 +125,32 @@ def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, fl
     share = done / max(1.0, done + left)
     if history.status != "running" or done < _FIRST_ESTIMATE:
         return share, None
-    runs = [run for run in history.trained.values() if not run.failure and run.env_steps]
-    if not runs:
-        return share, elapsed_s * left / done
-    per_step_s = sum(run.wall_s / run.env_steps for run in runs) / len(runs)
-    return share, left * training.env_steps * per_step_s / (config.workers or usable_cores())
+    since_s = elapsed_s - history.elapsed_s if under_way else 0.0
+    return share, left * (history.training_s + since_s) / done
 
 
 def _trainings_left(history: History, config: RunConfig) -> float:
     """Expected number of trainings that have no result yet."""
     opened = [(phase, id, seed) for (phase, id), seeds in history.extra_seeds.items() for seed in seeds]
     pending = sum(key not in history.trained for key in opened)
-    baselines, usual = len(history.baselines), min(len(history.final_seeds), _USUAL_FINAL_SEEDS)
-    if history.finalists:
-        unopened = max(0, usual - len(history.seeds("final", history.finalists[0])))
-        return pending + unopened * min(2, len(history.finalists))
-    finals = usual * (1 + min(1, baselines)) + BLOCK * max(0, baselines - 1)
-    if history.stop_reason:
-        return pending + finals
+    baselines = len(history.baselines)
+    if history.finalists or history.stop_reason:
+        return pending + _finals_left(history, config)
     trained = [id for phase, id, _ in history.trained if phase == "search"]
     reviewed = [id for generation in history.generations if generation.finished for id in generation.ids]
     rejected = len({*reviewed} - {*trained})
     candidates = config.generations * config.candidates - rejected
-    return max(0, _most_in_search(config, baselines, candidates) - len(trained)) + finals
+    return max(0, _most_in_search(config, baselines, candidates) - len(trained)) + _finals_left(history, config)
+
+
+def _finals_left(history: History, config: RunConfig) -> int:
+    """Expected number of trainings on fresh seeds not opened yet: the usual blocks, then one more than is opened."""
+    most, baselines = len(history.final_seeds), len(history.baselines)
+    opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
+    compared = 1 + (len(opponents(history)) if history.finalists else min(1, baselines) + bool(config.init))
+    usual = max(_USUAL_FINAL_SEEDS, opened + BLOCK) if compared > 1 else BLOCK
+    first = 0 if opened else min(BLOCK, most) * (1 + baselines + bool(config.init) - compared)
+    return max(0, min(most, usual) - opened) * compared + first
 
 
 def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
-from rewardgen.core.formatting import count, first_sentence, number, percent, roughly, with_spread
+from rewardgen.core.formatting import count, first_sentence, number, percent, with_spread
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.view.progress import Watcher, near, past_line, stage, view
@@ -40,13 +40,11 @@ class Plain(Watcher):
         self._pulse = time.monotonic()
         now = self._view()
         running = [row for row in now.rows if row.status == "training"]
-        share = sum(row.progress for row in running) / max(1, len(running))
         measured = [row for row in running if row.fitness is not None]
         best = max(measured, key=lambda row: row.fitness or 0.0, default=None)
         lead = f", {best.id} leads with fitness {number(best.fitness)}" if best else ""
-        unit = "of training" if now.mailbox else "left"
-        rest = f", {roughly(now.remaining_s)} {unit}" if now.remaining_s is not None else ""
-        self.note(f"training {percent(share)}{lead}{rest}")
+        left = f", {now.left()}" if now.left() else ""
+        self.note(f"training, {percent(now.done)} of the run{lead}{left}")
 
 
 def describe(event: Event, history: History) -> str:

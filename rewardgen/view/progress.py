@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN, RunConfig
-from rewardgen.core.formatting import count, duration, money, roughly, tokens, with_spread
+from rewardgen.core.formatting import count, money, roughly, tokens, with_spread
 from rewardgen.search.forecast import remaining
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History
@@ -43,22 +43,16 @@ class View(NamedTuple):
     mailbox: Path | None = None
     """Folder of requests that wait for replies, if the model is a mailbox."""
 
-    def progress(self, since_s: float, waiting: int = 0) -> tuple[float, str]:
-        """Share of the run that is done, and its times in words.
+    films: bool = False
+    """True if films are made after the end."""
 
-        Args:
-            since_s: Time since the view was made [s].
-            waiting: Requests in the mailbox.
-        """
-        times = duration(self.elapsed_s + since_s)
+    def left(self, since_s: float = 0.0) -> str:
+        """Time left in words, some seconds after the view was made; empty while unknown."""
         if self.remaining_s is None:
-            return self.done, times
+            return ""
         if self.mailbox:
-            return self.done, f"{times}, {'then ' if waiting else ''}{roughly(self.remaining_s)} of training"
-        # Between two evaluations the bar moves as the time does.
-        share = min(1.0, since_s / self.remaining_s) if self.remaining_s else 0.0
-        remaining_time = roughly(max(0.0, self.remaining_s - since_s))
-        return self.done + (1.0 - self.done) * share, f"{times}, {remaining_time} left"
+            return f"{roughly(self.remaining_s)} of training"
+        return f"{roughly(max(0.0, self.remaining_s - since_s))} left{', then films' if self.films else ''}"
 
 
 def view(history: History, live: Live, since_s: float = 0.0) -> View:
@@ -96,6 +90,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         done=done,
         remaining_s=remaining_s,
         mailbox=Path(place) if scheme == "mailbox" else None,
+        films=config.films,
     )
 
 
@@ -144,7 +139,8 @@ def near(path: Path) -> Path:
 
 def past_line(history: History, generation: Generation) -> str:
     """A generation in one line: outcomes of its candidates, and the best so far."""
-    numbers = Counter(row.status for row in search_rows(history, generation.ids, {}))
+    rows = search_rows(history, generation.ids, {})
+    numbers = Counter("trained" if row.has_numbers else row.status for row in rows)  # a leader may get another seed
     parts = [f"{numbers[status]} {status}" for status in ("trained", "rejected", "failed") if numbers[status]]
     result = history.result("search", generation.best.candidate_id) if generation.best else None
     leader = "nothing trained so far"
@@ -160,6 +156,7 @@ class Watcher(Listener):
     def __init__(self) -> None:
         self._history = History()
         self._live = LiveProgress()
+        self._done = 0.0
         self._at = time.monotonic()
         self._lock = threading.Lock()
 
@@ -183,7 +180,10 @@ class Watcher(Listener):
             self._on_progress()
 
     def _view(self) -> View:
-        return view(self._history, self._live.messages, time.monotonic() - self._at)
+        """Return the view now; a longer estimate does not take back what is done."""
+        now = view(self._history, self._live.messages, time.monotonic() - self._at)
+        self._done = max(self._done, now.done)
+        return now._replace(done=self._done)
 
     def _on_event(self, event: Event) -> None:
         """Called for each event."""

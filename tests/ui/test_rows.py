@@ -2,7 +2,7 @@ import pytest
 
 from rewardgen.store.history import History
 from rewardgen.store.records import Verdict
-from rewardgen.view.progress import view
+from rewardgen.view.progress import Watcher, past_line, view
 from rewardgen.view.rows import final_rows, search_rows
 from tests.ui.story import IMPORT, events, until
 
@@ -75,12 +75,47 @@ def test_the_remaining_time_shrinks_and_is_unknown_before_the_first_training_and
     assert view(until("finished"), {}).remaining_s is None
 
 
-def test_there_is_a_view_at_every_moment_of_a_run():
-    history = History()
-    for event in events():
+def test_the_time_left_is_that_of_the_trainings_so_far_and_the_films_are_named():
+    history = until("seeds-opened", 2)
+    pace_s = history.training_s / len(history.trained)
+    assert view(history, {}).remaining_s == pytest.approx(9 * pace_s)
+    live = {("final", "human", 5000): evaluation(150_000)}
+    now = view(history, live, 60.0)
+    assert now.remaining_s == pytest.approx(8.5 * (history.training_s + 60.0) / (len(history.trained) + 0.5))
+    assert now.left(now.remaining_s or 0.0) == "less than a minute left, then films"
+
+
+@pytest.mark.parametrize(
+    ("baselines", "opened", "trainings"), [(2, 0, 25), (2, 5, 10), (2, 10, 10), (2, 20, 0), (0, 0, 5)]
+)
+def test_fresh_seeds_that_the_finals_may_still_open_are_counted(baselines, opened, trainings):
+    history = until("finals-started")
+    history.final_seeds = tuple(range(5000, 5020))
+    history.baselines = dict([*history.baselines.items()][:baselines])
+    history.finalists = ("g01-k5", *history.baselines)
+    history.extra_seeds["final", "g01-k5"] = history.final_seeds[:opened]
+    result = history.trained["search", "human", 0]
+    history.trained |= {("final", "g01-k5", seed): result for seed in history.final_seeds[:opened]}
+    left_s = trainings * history.training_s / len(history.trained)
+    assert view(history, {}).remaining_s == pytest.approx(left_s)
+
+
+def test_a_further_seed_for_a_leader_leaves_the_number_of_trained_candidates():
+    history = until("seeds-opened")
+    assert past_line(history, history.generations[1]).startswith("g01: 5 trained;")
+
+
+def test_there_is_a_view_at_every_moment_of_a_run_and_its_share_never_falls():
+    history, watcher, done = History(), Watcher(), 0.0
+    for event in events()[:-1]:
         history.apply(event)
-        shown = view(history, {})
-        assert shown.stage and shown.elapsed_s == event.elapsed_s
+        watcher.event(event, history)
+        now = watcher._view()
+        assert now.stage and now.elapsed_s == pytest.approx(event.elapsed_s, abs=1.0)
+        assert now.done >= done
+        done = now.done
+    history.final_seeds = tuple(range(5000, 5020))
+    assert watcher._view().done == done
 
 
 def test_the_first_trainings_tell_the_time_before_any_is_finished():
