@@ -367,7 +367,7 @@ def _look(task: type[GymTask]) -> Known:
             message, "wrap it in a task file, as by `gymnasium.wrappers.ResizeObservation` and `GrayscaleObservation`"
         )
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
-    observed = observation_variables(size, {key: seen_size(part) for key, part in keyed.items()})
+    observed = observation_variables(size, {key: seen_size(part) for key, part in keyed.items()}, kind)
     pictures = [*map(is_picture, keyed.values())] if keyed else [is_picture(space)] * len(observed)
     entries = entries_of(observed)
     observed = {name: var for (name, var), picture in zip(observed.items(), pictures, strict=True) if not picture}

@@ -29,17 +29,36 @@ _PAYS = re.compile(r"reward|paid|pays|penal|points|score", re.IGNORECASE)
 _SUCCESS = ("is_success", "success")
 
 
-def observation_variables(size: int, keyed: Mapping[str, int]) -> dict[str, Var]:
-    """Return variables for the `size` entries of an observation; a dict observation has entries by key."""
+_LEGS = "hip_{0}_angle hip_{0}_speed knee_{0}_angle knee_{0}_speed leg_{0}_contact"
+_DOCUMENTED = {
+    "CartPoleEnv": "cart_position:m cart_velocity:m/s pole_angle:rad pole_angular_velocity:rad/s",
+    "PendulumEnv": "cos_angle sin_angle angular_velocity:rad/s",
+    "AcrobotEnv": "cos_angle_1 sin_angle_1 cos_angle_2 sin_angle_2 angular_velocity_1:rad/s angular_velocity_2:rad/s",
+    "MountainCarEnv": "position:m velocity",
+    "Continuous_MountainCarEnv": "position:m velocity",
+    "LunarLander": "x y x_velocity y_velocity angle:rad angular_velocity right_leg_contact left_leg_contact",
+    "BipedalWalker": "hull_angle hull_angular_velocity x_velocity y_velocity "
+    f"{_LEGS.format(1)} {_LEGS.format(2)} {' '.join(f'lidar_{index}' for index in range(10))}",
+}
+"""Class of Gymnasium to the entries of its observation, in the words of its documentation, with units if it has any."""
+
+
+def observation_variables(size: int, keyed: Mapping[str, int], kind: type = object) -> dict[str, Var]:
+    """Return variables for the `size` entries of an observation of a kind; a dict observation has entries by key."""
     if keyed:
         names = _distinct([_name(key) or "observed" for key in keyed])
         return {
             name: Var("1", f"`{key}` of the observation", tuple(f"{name}_{part}" for part in range(count)))
             for name, (key, count) in zip(names, keyed.items(), strict=True)
         }
+    documented = _DOCUMENTED.get(kind.__name__, "").split() if kind.__module__.startswith("gymnasium.envs.") else []
+    entries = documented if len(documented) == size else [f"obs_{index}" for index in range(size)]
+    names = [entry.partition(":") for entry in entries]
     if size <= _MOST_SCALARS:
-        return {f"obs_{index}": Var("1", f"entry {index} of the observation") for index in range(size)}
-    parts = tuple(f"obs_{index}" for index in range(size))
+        return {
+            name: Var(unit or "1", f"entry {index} of the observation") for index, (name, _, unit) in enumerate(names)
+        }
+    parts = tuple(name for name, *_ in names)
     return {"observation": Var("1", "the observation as the environment gives it", parts)}
 
 

@@ -411,6 +411,24 @@ class Tip(GymTask):
 """
 
 
+@pytest.mark.parametrize(
+    ("env", "names"),
+    [
+        ("CartPole-v1", ["cart_position", "cart_velocity", "pole_angle", "pole_angular_velocity"]),
+        ("Pendulum-v1", ["cos_angle", "sin_angle", "angular_velocity"]),
+        ("MountainCar-v0", ["position", "velocity"]),
+        ("Acrobot-v1", [f"{name}_{joint}" for joint in (1, 2) for name in ("cos_angle", "sin_angle")]),
+        ("LunarLander-v3", ["x", "y", "x_velocity", "y_velocity", "angle"]),
+    ],
+)
+def test_the_entries_of_an_observation_are_named_as_gymnasium_documents_them(env, names):
+    try:
+        task = load_task(str(resolve_task(env)))
+    except TaskError:
+        pytest.skip("needs the extra box2d")
+    assert [*task.declared()][: len(names)] == names
+
+
 @pytest.mark.parametrize(("env", "message"), [("Reacher-v5", ""), ("Pendulum-v1", "`tip` is of a MuJoCo model")])
 def test_a_task_file_reads_parts_of_a_mujoco_model_by_their_names(tmp_path, env, message):
     (tmp_path / "tip.py").write_text(READ_OFF.format(env))

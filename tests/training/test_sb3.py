@@ -64,7 +64,7 @@ def test_a_policy_that_chooses_acts_as_stable_baselines3_does(tmp_path, monkeypa
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     task = lasting_reference("CartPole-v1")
     training = one_slice(
-        tmp_path, SETTINGS["ppo"], task, "def compute_reward(obs_2):\n    return {'up': -obs_2.abs()}\n"
+        tmp_path, SETTINGS["ppo"], task, "def compute_reward(pole_angle):\n    return {'up': -pole_angle.abs()}\n"
     )
     assert isinstance(training._env.action_space, gymnasium.spaces.Discrete)
     training.run()
