@@ -128,14 +128,19 @@ async def _judge_result(
     return await judge_result(llm, card, config.goal, feedback, episodes)
 
 
-def checked_goal(roles: Roles, config: RunConfig, card: TaskCard) -> GoalCheck | None:
+def checked_goal(roles: Roles, config: RunConfig, card: TaskCard, note: Callable[[str], None]) -> GoalCheck | None:
     """Ask the designer's model whether the fitness measures the user's goal; None without a goal or a model.
 
     Raises:
         CredentialsError: The API key is missing or was refused, or the account is empty.
         ModelError: The model or its address is unknown.
     """
-    return run_coroutine(check_goal(roles.llm, card, config.goal)) if roles.llm and config.goal else None
+    if not (roles.llm and config.goal):
+        return None
+    scheme, _, place = config.model.partition(":")
+    model = f"waiting for a reply in {place}/" if scheme == "mailbox" else f"asking {config.model}"
+    note(f"goal check: {model}")
+    return run_coroutine(check_goal(roles.llm, card, config.goal))
 
 
 def own_prompts_of(config: RunConfig) -> Path | None:

@@ -274,7 +274,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     if source:
         _check_init(config, source, card, confirm)
     _confirm_time(config, listener, confirm)
-    check = checked_goal(roles, config, card)
+    check = checked_goal(roles, config, card, listener.note)
     if check and check.is_objection:
         confirm(check.text, "use a task that measures the goal: `rewardgen new` drafts one")
     write_atomic(folder.config, _toml(config))

@@ -99,6 +99,18 @@ def test_what_speaks_against_the_goal_is_told_to_whoever_may_forbid_the_run(serv
     assert start(config(settings), tmp_path, Listener(), forbid).history.goal_check.answer == "partly"
 
 
+def test_a_goal_check_says_what_it_waits_for(tmp_path, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rewardgen.search.assembly.check_goal", stop)
+    listener, notes = Listener(), []
+    listener.note = notes.append
+    with pytest.raises(KeyboardInterrupt):
+        start(config({"model": f"mailbox:{tmp_path / 'inbox'}"}), tmp_path / "runs", listener)
+    assert notes[-1] == f"goal check: waiting for a reply in {tmp_path / 'inbox'}/"
+
+
 def test_answers_that_cannot_be_read_cost_a_run_nothing(served, tmp_path):
     model, settings = served
     model.texts |= {"You are asked": "```\n## Nothing\x1b[2J", "You judge": "x" * 1_000_000}
