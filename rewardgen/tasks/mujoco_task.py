@@ -47,7 +47,8 @@ class MujocoTask(Task):
     model: ClassVar[str] = ""
     """The MJCF file.
 
-    Relative to the task file, or one of `gymnasium:hopper.xml`, `dm_control:cheetah.xml` and `shipped:cartpole.xml`.
+    Relative to the file of the class that sets it, or one of `gymnasium:hopper.xml`, `dm_control:cheetah.xml` and
+    `shipped:cartpole.xml`.
     """
     on_device = True
     simulator: ClassVar[str] = MUJOCO_CPU
@@ -237,12 +238,15 @@ class MujocoTask(Task):
         with_sensors(spec, self._quantities.values())
 
     def model_file(self) -> Path:
-        """Return the path of `model`.
+        """Return the path of `model`, beside the file of the class that sets it.
 
         Raises:
             TaskError: The task names no model, or the file is missing.
         """
-        return find_model(self.model or None, self.path)
+        kinds = type(self).__mro__
+        module = next(kind.__module__ for kind in kinds if "model" in vars(kind))
+        paths = (vars(kind)["path"] for kind in kinds if kind.__module__ == module and "path" in vars(kind))
+        return find_model(self.model or None, next(paths, self.path))
 
     def model_files(self) -> tuple[Path, ...]:
         """Return the model's file, then all files that it includes; empty for a model that cannot be read."""

@@ -6,7 +6,7 @@ import pytest
 import rewardgen
 from rewardgen.core.errors import TaskError
 from rewardgen.tasks.fingerprint import made_of
-from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.loading import load_task, shipped_tasks
 from tests.tasks.files import point
 
 
@@ -49,6 +49,9 @@ def test_a_task_may_build_on_a_shipped_one(tmp_path):
         "from rewardgen import shipped_task\n\n\nclass Slow(shipped_task('hopper')):\n"
         '    """Hop slowly."""\n\n    episode_steps = 7\n'
     )
+    cups = tmp_path / "cups.py"
+    cups.write_text(path.read_text().replace("hopper", "stack_two"))
+    assert load_task(str(cups)).model_file() == shipped_tasks()["stack_two"].with_suffix(".xml")
     task = load_task(str(path))
     assert task.path == path and task.make_envs([0], 1).episode_steps == 7
     assert [each.name for each in made_of(task)][:2] == ["slow.py", "hopper.py"]
