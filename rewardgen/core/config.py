@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -133,6 +134,11 @@ class RunConfig(Frozen):
             raise UsageError("`--cluster` needs an executor that trains on a cluster", "name one with `--executor`")
         if self.api_base and not self.api_base.startswith(("http://", "https://")):
             raise UsageError(f"`--api-base {self.api_base}` is not an address", f"write `http://{self.api_base}`")
+        for name in ("api_base", "cluster"):
+            address = getattr(self, name) or ""
+            if "@" in urlsplit(address if "://" in address else f"//{address}").netloc:
+                message = f"the address of `--{name.replace('_', '-')}` holds a password, which a run would keep"
+                raise UsageError(message, "leave it out; keys belong into variables such as `OPENAI_API_KEY`")
         if not self.model.strip():
             raise UsageError("the `--model` is empty", f"name one, or leave it out for `{BUILTIN}`")
         return self

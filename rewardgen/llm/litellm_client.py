@@ -108,7 +108,8 @@ class LiteLLMClient:
             try:
                 response = await asyncio.wait_for(self._call(endpoint, request), self._timeout_s)
                 choice = response.choices[0]
-                text, reason = choice.message.content or "", str(choice.finish_reason or "none given")
+                text = _without_keys(choice.message.content or "")
+                reason = _without_keys(str(choice.finish_reason or "none given"))
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
                 if endpoint.api_base and not self._answered and _never_sent(error):
                     hint = "start the server, or correct `--api-base`"
@@ -123,7 +124,7 @@ class LiteLLMClient:
             message = f"{endpoint.model} sent an empty reply (finish reason: {visible(reason)[:80]})"
             raise (CallRefused if reason == "content_filter" else CallFailed)(message, usage=usage)
         latency_s = round(time.monotonic() - started, 3)
-        model = str(response.model or endpoint.model)
+        model = _without_keys(str(response.model or endpoint.model))
         return Reply(text=text, model=model, usage=usage, latency_s=latency_s, cut=reason == "length")
 
     def _checked(self) -> Endpoint:
@@ -318,10 +319,15 @@ def _detail(error: Exception) -> str:
     """Return the provider's text in one line, without LiteLLM's prefixes, tracebacks and keys."""
     text = (str(error) or type(error).__name__).partition("Traceback (most recent call last)")[0]
     text = re.sub(r"^.*?Exception - ", "", text, flags=re.DOTALL)
+    return " ".join(visible(_without_keys(text)[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
+
+
+def _without_keys(text: str) -> str:
+    """Return a server's text without the user's keys: a server may echo what it was sent."""
     for name, value in os.environ.items():
         if name.endswith("_API_KEY") and len(value) > 7:
             text = text.replace(value, "***")
-    return " ".join(visible(text[: 4 * _MOST_CHARACTERS]).split())[:_MOST_CHARACTERS]
+    return text
 
 
 def _model_hint(endpoint: Endpoint) -> str:

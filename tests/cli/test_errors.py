@@ -85,6 +85,8 @@ def test_mjcf_that_does_not_load_is_told(rewardgen, tmp_path):
     [
         (("--model", ""), "the `--model` is empty", "leave it out for `builtin`"),
         (("--model", "openai/m", "--api-base", "127.0.0.1:1/v1"), "is not an address", "write `http://127.0.0.1:1/v1`"),
+        (("--model", "openai/m", "--api-base", "http://me:secret@host"), "holds a password", "leave it out"),
+        (("--executor", "ray", "--cluster", "me:secret@host:1"), "holds a password", "leave it out"),
     ],
 )
 def test_a_model_that_cannot_be_meant_is_told_before_a_run_is_made(rewardgen, tmp_path, options, told, hint):

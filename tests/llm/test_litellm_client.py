@@ -115,6 +115,12 @@ def test_refused_key_ends_the_run_with_the_variable_to_set(status, monkeypatch):
     assert "sk-very-secret-key" not in error.message
 
 
+def test_a_key_that_a_server_echoes_is_not_kept(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key")
+    with ChatServer(Answer("# Bearer sk-very-secret-key")) as server:
+        assert ask_one(client(server)).text == "# Bearer ***"
+
+
 @pytest.mark.parametrize(("base", "hint"), [("/v1", "/v1/models lists"), ("", "usually end in `/v1`")])
 def test_unknown_model_of_a_server_says_where_to_look(base, hint):
     with ChatServer(Answer("no such model", status=404)) as server, pytest.raises(ModelError) as caught:
