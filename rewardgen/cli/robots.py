@@ -10,6 +10,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 from pydantic import Field
+from rich.padding import Padding
+from rich.text import Text
 
 from rewardgen.api.drafting import TaskDraft, accept_sound, draft_file, task_name
 from rewardgen.cli.output import Json, flag, next_steps, print_json
@@ -82,13 +84,12 @@ def show(robot: Robot, /, *, json: Json = False) -> int:
     if json:
         print_json(catalogue.model_dump(mode="json"))
         return 0
-    table = plain_table("declare it as", "unit", "random actions reach", "meaning")
+    console = results()
     for entry in catalogue.entries:
         shape = f" x {len(entry.parts)}" if entry.parts else ""
-        table.add_row(entry.code, f"{entry.unit}{shape}", entry.range_text, entry.meaning)
-    table.columns[0].no_wrap = True  # for copying
-    console = results()
-    console.print(table, soft_wrap=not console.is_terminal)
+        about = f"{entry.unit}{shape}, {entry.range_text} under random actions: {entry.meaning}"
+        console.print(Text(entry.code, "bold"), soft_wrap=True)  # for copying
+        console.print(Padding(Text(about), (0, 0, 0, 4)))
     for kind, names in (("robot", catalogue.robot), ("objects", catalogue.objects), ("geoms", catalogue.geoms)):
         messages().print(f"{kind}: {', '.join(names) or 'none'}", soft_wrap=True)
     pairs = "between any two of them: Distance, Direction; between bodies or geoms: Touching, ContactForce"

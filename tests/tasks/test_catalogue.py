@@ -8,6 +8,7 @@ from xml.sax.saxutils import quoteattr
 import gymnasium
 import pytest
 
+from rewardgen.cli import robots
 from rewardgen.core.errors import TaskError
 from rewardgen.core.extras import install_hint
 from rewardgen.sim.model import load_model
@@ -50,6 +51,23 @@ def test_every_model_of_gymnasium_has_a_catalogue_with_names_that_can_be_used(mo
 def test_a_catalogue_stays_as_it_was(name):
     """`python -m tests.golden.regenerate` writes them anew."""
     assert (HERE / "catalogues" / f"{name}.txt").read_text() == catalogue_text(name)
+
+
+@pytest.mark.parametrize("on_a_terminal", [False, True])
+def test_declarations_are_shown_whole_in_80_columns(on_a_terminal, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TTY_COMPATIBLE", "1" if on_a_terminal else "0")
+    monkeypatch.setenv("NO_COLOR", "1")
+    entry = catalogue(MODELS[0]).entries[1]
+    entry = entry.model_copy(update={"code": f'Sensor("toe", "N", "{"force " * 30}")', "meaning": "push " * 30})
+    monkeypatch.setattr(robots, "catalogue_of", lambda _: catalogue(MODELS[0]).model_copy(update={"entries": (entry,)}))
+    assert robots.show("toe") == 0
+    lines = capsys.readouterr().out.replace("\x1b[1m", "").replace("\x1b[0m", "").splitlines()
+    assert (
+        lines[0] == entry.code
+        and max(map(len, lines[1:])) <= 80
+        and f"{entry.range_text} under random actions: push" in lines[1]
+    )
 
 
 def test_robot_objects_and_world_are_told_apart_and_unnamed_parts_get_names(table):
