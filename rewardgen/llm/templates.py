@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ from rewardgen.core.files import read_plain
 from rewardgen.core.resources import shipped
 
 ENDING = ".md.j2"
-_MOST_BYTES, _MOST_FILES = 1 << 18, 200
+_MOST_ENTRIES, _MOST_BYTES = 1000, 4 << 20
+"""Files and folders in a folder of templates, and bytes of all templates together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,10 +68,19 @@ def with_own(folder: Path) -> Templates:
 
 
 def _read(folder: Path) -> dict[str, str]:
-    """Read the templates in a folder; links are not followed, as a run's folder may come from a stranger."""
-    paths = sorted(folder.rglob(f"*{ENDING}"))[:_MOST_FILES]
-    names = [path.relative_to(folder).as_posix().removesuffix(ENDING) for path in paths]
-    return {name: read_plain(path, _MOST_BYTES).decode() for name, path in zip(names, paths, strict=True)}
+    """Read the templates in a folder; a stranger's run may name any folder, and links are not followed."""
+    paths: list[Path] = []
+    entries, room, texts = 0, _MOST_BYTES, {}
+    for place, folders, files in os.walk(folder):
+        entries += len(folders) + len(files)
+        if entries > _MOST_ENTRIES:
+            raise OSError(errno.EFBIG, f"it holds more than {_MOST_ENTRIES:,} files and folders", str(folder))
+        paths += [Path(place, file) for file in files if file.endswith(ENDING)]
+    for path in sorted(paths):
+        content = read_plain(path, room)
+        room -= len(content)
+        texts[path.relative_to(folder).as_posix().removesuffix(ENDING)] = content.decode()
+    return texts
 
 
 def unknown(name: str, templates: Templates) -> UsageError:
