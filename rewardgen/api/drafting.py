@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +13,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import tokens
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import using_prompts
+from rewardgen.llm.protocol import Note, silent
 from rewardgen.search.assembly import own_prompts_of
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
@@ -112,7 +112,7 @@ def draft_file(
     confirm: Confirm,
     *,
     unread: bool,
-    note: Callable[[str], None] = lambda text: None,
+    note: Note = silent,
 ) -> TaskDraft:
     """Draft a task with the model and the limits of a configuration; see `draft`.
 
@@ -127,7 +127,7 @@ def draft_file(
     """
     _require_new(file, robot, config)
     folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
-    llm = make_llm(config, folder)
+    llm = make_llm(config, folder, note)
     request = DraftRequest(words, robot, catalogue_of(robot), folder.path)
 
     def decide(drafted: DraftedTask) -> bool | str:

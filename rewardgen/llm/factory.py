@@ -9,11 +9,12 @@ from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, nearest
+from rewardgen.core.text import one_line
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
 from rewardgen.llm.budget import Budget, BudgetedLLM, tokens_in
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.mailbox import MailboxLLM
-from rewardgen.llm.protocol import LLM, CallFailed
+from rewardgen.llm.protocol import LLM, CallFailed, Note, silent
 from rewardgen.llm.replay import ReplayLLM
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 from rewardgen.store.run_folder import RunFolder, find_run
@@ -39,12 +40,13 @@ class RunLLM:
         models: Role to model. The role is the second part of a label such as `g00-k1/critic/reading-0`; `DEFAULT`
             serves all other roles.
         folder: The run's folder, which keeps every call.
+        note: See `make_llm`.
     """
 
-    def __init__(self, models: Mapping[str, LLM], folder: RunFolder) -> None:
+    def __init__(self, models: Mapping[str, LLM], folder: RunFolder, note: Note) -> None:
         by_role = self._by_role = _ByRole(models)
         self._archive = ArchivedLLM(by_role, folder.calls, lambda label: _transcript(folder, label), by_role.sent)
-        self._retrying = RetryingLLM(self._archive)
+        self._retrying = RetryingLLM(self._archive, note)
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
@@ -64,15 +66,23 @@ class RetryingLLM:
 
     Args:
         inner: The model, one attempt per call.
+        note: Receives a line per try, once for calls that fail alike.
         attempts: Attempts per call.
         first_wait_s: Wait before the second attempt [s]; doubles with each further one.
         longest_wait_s: Upper bound of any wait, also of one that the server asks for [s].
     """
 
     def __init__(
-        self, inner: LLM, *, attempts: int = 6, first_wait_s: float = 1.0, longest_wait_s: float = 60.0
+        self,
+        inner: LLM,
+        note: Note = silent,
+        *,
+        attempts: int = 6,
+        first_wait_s: float = 1.0,
+        longest_wait_s: float = 60.0,
     ) -> None:
-        self._inner = inner
+        self._inner, self._note = inner, note
+        self._noted: set[tuple[str, int]] = set()
         self._attempts = attempts
         self._first_wait_s = first_wait_s
         self._longest_wait_s = longest_wait_s
@@ -81,7 +91,7 @@ class RetryingLLM:
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
         wait_s = self._first_wait_s
-        for _ in range(self._attempts - 1):
+        for number in range(2, self._attempts + 1):
             try:
                 return await self._inner.complete(request)
             except CallFailed as error:
@@ -89,7 +99,12 @@ class RetryingLLM:
                     raise
                 # Jitter keeps calls that failed together from coming back together.
                 jittered_s = wait_s * self._random.uniform(0.5, 1.0)
-                await asyncio.sleep(min(max(jittered_s, error.retry_after_s or 0.0), self._longest_wait_s))
+                pause_s = min(max(jittered_s, error.retry_after_s or 0.0), self._longest_wait_s)
+                if (error.message, number) not in self._noted:
+                    self._noted.add((error.message, number))
+                    again = f"try {number} of {self._attempts} in {pause_s:.0f} s"
+                    self._note(f"{request.label}: {one_line(error.message)}; {again}")
+                await asyncio.sleep(pause_s)
                 wait_s *= 2
         try:
             return await self._inner.complete(request)
@@ -126,12 +141,13 @@ class _ByRole:
         return self._models[role if role in self._models else DEFAULT]
 
 
-def make_llm(config: RunConfig, folder: RunFolder, *, keyless: bool = False) -> RunLLM:
+def make_llm(config: RunConfig, folder: RunFolder, note: Note = silent, *, keyless: bool = False) -> RunLLM:
     """Make the language models of a configuration, within its limits; the run folder keeps every call.
 
     Args:
         config: The run's configuration.
         folder: The run's folder.
+        note: Receives lines for the user: retries, and misnamed replies in a mailbox.
         keyless: True to accept a missing key, where only a price is needed.
 
     Raises:
@@ -142,7 +158,8 @@ def make_llm(config: RunConfig, folder: RunFolder, *, keyless: bool = False) -> 
     """
     budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
     names = {DEFAULT: config.model if config.model != BUILTIN else "", CRITIC: config.critic_model}
-    return RunLLM({role: _model(name, config, folder, budget, keyless) for role, name in names.items() if name}, folder)
+    models = {role: _model(name, config, folder, budget, note, keyless) for role, name in names.items() if name}
+    return RunLLM(models, folder, note)
 
 
 def lasting_model(model: str, runs_dir: Path) -> str:
@@ -173,11 +190,11 @@ def _parts(model: str) -> tuple[str, str, str]:
     return scheme, separator, rest
 
 
-def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget, keyless: bool) -> LLM:
+def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget, note: Note, keyless: bool) -> LLM:
     scheme, separator, rest = _parts(model)
     if separator and scheme == "mailbox":
         timeout_s = MAILBOX_PATIENCE * config.call_timeout_s
-        return MailboxLLM(Path(rest).expanduser(), run=folder.id, timeout_s=timeout_s)
+        return MailboxLLM(Path(rest).expanduser(), run=folder.id, timeout_s=timeout_s, note=note)
     if separator and scheme == "replay":
         return ReplayLLM(find_run(rest, folder.path.parent).calls)
     # LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`.

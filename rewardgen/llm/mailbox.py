@@ -18,20 +18,21 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import explain_os_error, read_plain, sweep_unfinished, write_atomic
 from rewardgen.llm.archive import call_name
-from rewardgen.llm.protocol import CallFailed
+from rewardgen.llm.protocol import CallFailed, Note, silent
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 MOST_BYTES = 1_000_000
 """Largest reply [bytes]."""
 _QUIET_POLLS = 2
 """Unchanged polls before a reply counts as complete."""
-_REQUEST = ".request.md"
+_REQUEST, _REPLY = ".request.md", ".reply.md"
 _MOST_ENTRIES = 10_000
 
 
@@ -52,10 +53,12 @@ class MailboxLLM:
         run: Name of the run; a resumed run reuses its replies.
         timeout_s: Longest wait for a reply [s].
         poll_s: Time between two polls [s].
+        note: Receives a line for each file that answers no request.
     """
 
-    def __init__(self, folder: Path, *, run: str, timeout_s: float, poll_s: float = 0.5) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, *, run: str, timeout_s: float, poll_s: float = 0.5, note: Note = silent) -> None:
+        self._folder, self._note = folder, note
+        self._noted: set[str] = set()
         self._answered = folder / "answered" / run
         self._timeout_s = timeout_s
         self._poll_s = poll_s
@@ -69,7 +72,7 @@ class MailboxLLM:
             UsageError: A folder in the mailbox is a link.
         """
         name = call_name(request)
-        posted, reply = self._folder / f"{name}{_REQUEST}", self._folder / f"{name}.reply.md"
+        posted, reply = self._folder / f"{name}{_REQUEST}", self._folder / f"{name}{_REPLY}"
         answered = self._answered / reply.name
         started = time.monotonic()
         try:
@@ -107,9 +110,22 @@ class MailboxLLM:
                 except FileNotFoundError:
                     state = None  # another run was faster
             last = state
+            self._note_strays(reply)
             await asyncio.sleep(self._poll_s)
         hint = "write that file, or raise `--call-timeout-s`"
         raise CallFailed(f"no reply in {reply} after {self._timeout_s:g} s", hint, transient=False)
+
+    def _note_strays(self, expected: Path) -> None:
+        """Name each finished file that is neither a request nor the reply to one, once."""
+        with suppress(OSError), os.scandir(self._folder) as entries:
+            files = {entry.name: entry for entry in islice(entries, _MOST_ENTRIES) if not entry.is_dir()}
+            requests = {name.removesuffix(_REQUEST) for name in files if name.endswith(_REQUEST)}
+            strays = [name for name in files if name.removesuffix(_REQUEST).removesuffix(_REPLY) not in requests]
+            for name in {*strays} - self._noted:
+                age_s = time.time() - files[name].stat(follow_symlinks=False).st_mtime
+                if not name.startswith(".") and age_s > _QUIET_POLLS * self._poll_s:
+                    self._noted.add(name)
+                    self._note(f"{self._folder / name} answers no request; waiting for {expected.name}")
 
     def _read(self, answered: Path) -> str:
         """Return the reply. An unreadable one is renamed and fails the call."""

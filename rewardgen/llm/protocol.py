@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.store.messages import LLMRequest, Reply, Usage
+
+Note = Callable[[str], None]
+"""Receives a line for the user."""
+
+
+def silent(text: str) -> None:
+    """Drop a line: the default `Note`."""
 
 
 class LLM(Protocol):

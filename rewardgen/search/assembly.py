@@ -25,7 +25,7 @@ from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import template_versions, templates_in_use
-from rewardgen.llm.protocol import LLM
+from rewardgen.llm.protocol import LLM, Note, silent
 from rewardgen.llm.templates import ENDING
 from rewardgen.sandbox.process import Limits
 from rewardgen.search import evolve as _evolve  # noqa: F401  (registers itself)
@@ -62,7 +62,7 @@ def measuring(config: RunConfig) -> Limits:
     return MEASURING.model_copy(update={"sandbox": config.sandbox})
 
 
-def make_roles(folder: RunFolder, config: RunConfig) -> Roles:
+def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Roles:
     """Check the names in a configuration, and build the roles that may ask a language model.
 
     Raises:
@@ -77,7 +77,7 @@ def make_roles(folder: RunFolder, config: RunConfig) -> Roles:
     EXECUTORS.get(config.executor).check()
     if config.model == BUILTIN and not config.critic_model:
         return Roles(BuiltinDesigner(), Analyzer(None))
-    llm = make_llm(config, folder)
+    llm = make_llm(config, folder, note)
     reader = Reader(llm) if config.critic_model else None
     if config.model == BUILTIN:
         return Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage)

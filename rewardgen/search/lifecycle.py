@@ -171,7 +171,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         _require_same_task(history)
         config = _changed(history, how.changes)
         prompts = kept_prompts(folder, config)
-        roles = make_roles(folder, config)  # fails before the log says that the run was resumed
+        roles = make_roles(folder, config, listener.note)  # fails before the log says that the run was resumed
         if {"model", "critic_model", "api_base"} & how.changes.keys():
             outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
@@ -248,7 +248,7 @@ def _toml(config: RunConfig) -> str:
 
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Confirm) -> tuple[Journal, Roles]:
     """Measure the task and record the beginning of the run."""
-    roles = make_roles(folder, config)  # fails before the slow measurements
+    roles = make_roles(folder, config, listener.note)  # fails before the slow measurements
     source = _init_source(config)
     if config.model == BUILTIN:
         asking = () if config.critic_model else ("prompts", "api_base")

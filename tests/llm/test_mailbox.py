@@ -89,6 +89,18 @@ def test_reply_is_not_taken_while_it_is_being_written(tmp_path):
     assert ask_one(mailbox(tmp_path, poll_s=0.1)).text == "".join(parts)
 
 
+def test_a_misnamed_reply_is_named_once_and_the_rest_in_silence(tmp_path):
+    notes = []
+    for name in ("request-001.md", ".hidden.swp", f"{call_name(request())}.reply.md.txt"):
+        (tmp_path / name).write_text("the answer")
+    (tmp_path / "answered").mkdir()
+    with pytest.raises(CallFailed):
+        ask_one(mailbox(tmp_path, timeout_s=0.5, note=notes.append))
+    misnamed = (f"{call_name(request())}.reply.md.txt", "request-001.md")
+    waiting = f" answers no request; waiting for {call_name(request())}.reply.md"
+    assert sorted(notes) == [f"{tmp_path / name}{waiting}" for name in misnamed]
+
+
 def test_one_reply_is_taken_by_exactly_one_of_many_runs(tmp_path):
     async def race():
         boxes = [mailbox(tmp_path, run=f"run-{number}", timeout_s=0.6) for number in range(6)]

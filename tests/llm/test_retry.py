@@ -8,7 +8,7 @@ from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.testing.scripted import ScriptedLLM
 from rewardgen.testing.server import Answer, ChatServer
-from tests.llm.requests import ask_one
+from tests.llm.requests import ask_one, request
 
 
 def over(server, **changes):
@@ -40,10 +40,14 @@ def test_wait_is_as_long_as_the_server_asks():
     assert time.monotonic() - started >= 1.0
 
 
-def test_fault_that_stays_is_a_failed_call_after_six_attempts():
+def test_fault_that_stays_is_a_failed_call_after_six_attempts_and_each_try_is_told_once():
+    notes = []
     with ChatServer(Answer("oops", status=503)) as server, pytest.raises(CallFailed) as caught:
-        ask_one(over(server))
+        llm = over(server, note=notes.append)
+        ask_one(llm, request("g00-k0/designer/draft"))
     assert len(server.bodies) == 6
+    assert [note.partition("; ")[2] for note in notes] == [f"try {number} of 6 in 0 s" for number in range(2, 7)]
+    assert notes[0].startswith("g00-k0/designer/draft: call of openai/local failed: ")
     assert "6 attempts" in caught.value.hint
 
 

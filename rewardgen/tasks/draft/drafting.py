@@ -15,7 +15,7 @@ from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.prompts import render
-from rewardgen.llm.protocol import LLM
+from rewardgen.llm.protocol import LLM, Note
 from rewardgen.reward.extraction import extract_class
 from rewardgen.sandbox.jobs import register
 from rewardgen.store.messages import LLMRequest, Message
@@ -48,8 +48,6 @@ _CATALOGUE_TOKENS = 6_000
 _MORE = re.compile(r"\s*MORE:(.{1,400})", re.DOTALL)
 _WORD = re.compile(r"[a-z]{3,}")
 SKETCHES = "sketches.json"
-
-Note = Callable[[str], None]
 
 
 class NothingDrafted(ModelError):
