@@ -85,7 +85,8 @@ def show(
         return 0
     require_candidate(folder, history, candidate)
     record = history.record(candidate)
-    assert record is not None
+    if record is None:
+        raise UsageError(f"{candidate} of run {folder.id} is not designed yet", "look again later, or resume the run")
     return _show_candidate(folder, history, record, runs_dir, json)
 
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import FiniteFloat
+
 from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError
 from rewardgen.core.files import explain_os_error, read_plain
 from rewardgen.core.schema import Frozen, VisibleData
@@ -58,7 +60,7 @@ class Event(Frozen):
     """An `EventKind`, or a kind of another version, which readers ignore."""
     at: str
     """UTC time, ISO 8601."""
-    elapsed_s: float
+    elapsed_s: FiniteFloat
     """Working time of the run so far, over all its sessions [s]."""
     data: VisibleData = {}
     """Plain data; texts by models, workers and other users are made safe to show."""

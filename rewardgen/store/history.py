@@ -224,8 +224,9 @@ class History:
         """Apply events that were read from a run's log.
 
         Raises:
-            RunFolderError: An event does not fit this version.
+            RunFolderError: An event does not fit this version, or another that it needs is missing.
         """
+        events = list(events)
         try:
             for event in events:
                 self.apply(event)
@@ -234,6 +235,18 @@ class History:
                 f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}",
                 "read it with the version that wrote it, see `provenance.json` beside it",
             ) from error
+        if events and (missing := self._missing()):
+            raise RunFolderError(
+                f"{folder.events} is damaged: {missing} is missing", "restore the file, or start a new run"
+            )
+
+    def _missing(self) -> str:
+        """Return an event that others need and the log lacks; empty if it lacks none."""
+        if self.config is None:
+            return "`run-started`"
+        needed = [id for id, repairs in self.designed if repairs] + [id for id in self.finalists if id not in BASELINES]
+        needed += [self.summary.chosen] if self.summary and self.summary.chosen else []
+        return next((f"the `designed` of {id}" for id in needed if (id, 0) not in self.designed), "")
 
     def apply(self, event: Event) -> None:
         """Take in one event; kinds that this version does not know are ignored."""

@@ -1,8 +1,12 @@
 """Every error: what is wrong, a hint, the exit code, nothing on stdout, no traceback."""
 
+import re
+
 import pytest
 
 from rewardgen.cli.app import main
+from tests.cli.conftest import write_run
+from tests.ui.story import events
 
 KEYLESS = ("run", "cartpole", "--model", "openai/gpt-5.1")
 
@@ -100,6 +104,34 @@ def test_an_unknown_candidate_is_answered_with_the_nearest(rewardgen, finished_r
     assert done.returncode == 2
     assert f"run {finished_run.name} has no candidate `g01-k9`" in done.stderr
     assert "did you mean `g01-k" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "change"),
+    [
+        ("run-started", ".*\n"),
+        ('"designed".*g01-k5', ".*\n"),
+        ('"designed".*g00-k2.*"repairs":0', ".*\n"),
+        ('"trained"', r'(?<="wall_s":)[\d.]+'),
+        ('"trained"', r'(?<="elapsed_s":)[\d.]+'),
+    ],
+)
+def test_a_log_that_was_changed_is_told_as_that(rewardgen, tmp_path, line, change):
+    log = write_run(tmp_path / "runs") / "events.jsonl"
+    lines = log.read_text().splitlines(keepends=True)
+    place = next(place for place, text in enumerate(lines) if re.search(line, text))
+    lines[place] = re.sub(change, "" if "\n" in change else "Infinity", lines[place])
+    log.write_text("".join(lines))
+    for command in (("runs", "show"), ("runs", "show", "latest", "g00-k2"), ("report",), ("resume",)):
+        done = rewardgen(*command)
+        assert done.returncode == 2 and f"{log.name} " in done.stderr and "hint: " in done.stderr
+    assert "damaged" in rewardgen("runs", "list").stdout
+
+
+def test_a_candidate_that_is_planned_only_is_not_shown(rewardgen, tmp_path):
+    write_run(tmp_path / "runs", events()[:2])
+    done = rewardgen("runs", "show", "latest", "g00-k1")
+    assert done.returncode == 2 and "is not designed yet" in done.stderr
 
 
 def test_an_unexpected_error_is_short_and_debug_shows_where(capsys, monkeypatch):
