@@ -245,7 +245,7 @@ class SliceResult(SliceSpec):
     stopped: EarlyStop | None = None
     """Early end of the training, which is no failure; None if it had all its steps."""
     env_steps: Count = 0
-    wall_s: float = Field(default=0.0, ge=0.0, allow_inf_nan=False)
+    wall_s: float = Field(default=0.0, ge=0.0, le=1e12)
     """The slice's part of the wall-clock time of its batch."""
     curve: tuple[EvaluationPoint, ...] = ()
     components: dict[ComponentName, tuple[ComponentPoint, ...]] = Field(default={}, max_length=33)
