@@ -55,6 +55,11 @@ def claims(prediction: str) -> tuple[Claim, ...]:
     return tuple(parsed)
 
 
+def prediction_fault(prediction: str) -> str:
+    """Return why a prediction cannot be checked; empty for a readable or a missing one."""
+    return "" if not prediction.strip() or claims(prediction) else "unreadable: no claim such as `fitness >= 0.5`"
+
+
 def scored(
     prediction: str, result: CandidateResult, curves: TrainingCurves, card: TaskCard
 ) -> tuple[PredictionOutcome, ...]:

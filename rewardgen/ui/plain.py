@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
+from rewardgen.analyzer.predictions import prediction_fault
 from rewardgen.core.formatting import count, first_sentence, number, percent, with_spread
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
@@ -100,7 +101,9 @@ def _designed(candidate: Mapping[str, object]) -> str:
     if candidate["repairs"]:
         return f"{id}: repaired, checking again"
     origin = f" of {', '.join(parents)}" if isinstance(parents, list) and parents else ""
-    return f"{id} {candidate['operator']}{origin}: {first_sentence(str(candidate['diagnosis']))}".rstrip(": ")
+    line = f"{id} {candidate['operator']}{origin}: {first_sentence(str(candidate['diagnosis']))}".rstrip(": ")
+    fault = prediction_fault(str(candidate["prediction"]))
+    return f"{line}\n{id}: prediction {fault}" if fault else line
 
 
 def _trained(phase: str, id: str, history: History) -> str:

@@ -15,6 +15,7 @@ from rich.control import Control
 from rich.live import Live as LiveDisplay
 from rich.text import Text
 
+from rewardgen.analyzer.predictions import prediction_fault
 from rewardgen.core.formatting import count, duration
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
@@ -72,6 +73,8 @@ class Screen(Watcher):
 
     def _on_event(self, event: Event) -> None:
         self._note = ""
+        if event.kind == "designed" and (fault := prediction_fault(event.data["candidate"]["prediction"])):
+            self._note = f"{event.data['candidate']['id']}: prediction {fault}"
         self._on_progress()
 
     def _on_progress(self) -> None:

@@ -12,6 +12,7 @@ from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.text import Text
 
+from rewardgen.analyzer.predictions import prediction_fault
 from rewardgen.core.config import options_text
 from rewardgen.core.formatting import duration, money, number, percent, tokens, with_interval, with_spread
 from rewardgen.llm.analysis_text import analysis_text, parts_lines
@@ -136,6 +137,8 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
         parts += section(row.status.capitalize(), Text(row.reason))
     for name, text in (("Idea", candidate.diagnosis), ("Prediction", candidate.prediction)):
         parts += section(name, Text(text.strip())) if text else []
+    if fault := prediction_fault(candidate.prediction):
+        parts.append(Text(f"  {fault}", "yellow"))
     parts += section("Lineage", _lineage(history, candidate.id)) if candidate.parents else []
     parts += _review(history, record) + _trainings(history, candidate.id) + _analysis(record)
     parts += section("Reward", Code(candidate.source, "python", numbered=True)) if candidate.source else []

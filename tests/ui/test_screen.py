@@ -13,6 +13,7 @@ from rewardgen.store.history import History
 from rewardgen.store.progress import LiveProgress
 from rewardgen.ui.plain import Plain, describe
 from rewardgen.ui.screen import Screen, render
+from rewardgen.ui.show import candidate_page
 from rewardgen.view.progress import view
 from tests.ui.story import RUN_ID, events, until
 
@@ -145,6 +146,21 @@ def test_a_fitness_of_a_known_range_is_drawn_in_that_range():
     lines = text_of(render(view(history, live.messages), 0.0), 80).splitlines()
     poor, half = (line.split()[-1] for line in lines if "training  50 %" in line)
     assert (set(poor), set(half)) == ({"▁"}, {"▅"})
+
+
+def test_an_unreadable_prediction_is_told_on_the_screen_in_plain_lines_and_on_the_page():
+    told = [event.model_copy(deep=True) for event in events()[:3]]
+    told[-1].data["candidate"]["prediction"] = "It will hop."
+    history = History(told)
+    terminal, pipe = (Console(file=io.StringIO(), width=80, force_terminal=on) for on in (True, False))
+    line = "g00-k1: prediction unreadable: no claim such as `fitness >= 0.5`"
+    with Screen(terminal) as screen:
+        screen.event(told[-1], history)
+        assert line in text_of(screen._render(), 80)
+    Plain(pipe).event(told[-1], history)
+    assert line in pipe.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    record = history.record("g00-k1")
+    assert record and "It will hop.\n  unreadable: no claim" in text_of(candidate_page(history, record), 80)
 
 
 def mailbox_view(tmp_path, kind, number, live=None):
