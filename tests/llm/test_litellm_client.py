@@ -1,3 +1,4 @@
+import asyncio
 import json
 import os
 import subprocess
@@ -6,6 +7,7 @@ import time
 
 import pytest
 
+from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.errors import CredentialsError, ModelError
 from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
@@ -222,8 +224,23 @@ def test_an_answer_that_cannot_be_read_or_does_not_come_counts_its_prompt(answer
 
 
 @pytest.mark.parametrize("answer", [Answer("oops", status=500), Answer("slow down", status=429)])
-def test_an_error_that_a_server_sends_costs_nothing(answer):
-    assert failure(answer).usage == Usage()
+def test_an_error_that_a_server_sends_costs_nothing_and_may_pass(answer):
+    error = failure(answer)
+    assert error.usage == Usage() and error.transient
+
+
+@pytest.mark.parametrize("text", [None, "  \n"])
+def test_an_empty_reply_is_paid_for_and_may_be_asked_for_again(text):
+    error = failure(Answer(text, prompt_tokens=7, completion_tokens=0))
+    assert isinstance(error, CallFailed) and error.transient and error.usage.prompt_tokens == 7
+
+
+def test_it_answers_inside_a_running_event_loop():
+    async def notebook(llm):
+        return [run_coroutine(llm.complete(request(str(number)))).text for number in range(2)]
+
+    with ChatServer() as server:
+        assert asyncio.run(notebook(client(server))) == ["hello", "hello"]
 
 
 @pytest.mark.parametrize(

@@ -274,6 +274,10 @@ PROCESSES = {
 KERNEL = {
     "io_uring": Attack(_ring, _told_something, SECCOMP),
     "new user namespace": Attack(lambda w: call((272, 97), 0x10000000), _told_something, SECCOMP),
+    "join a namespace": Attack(
+        lambda w: call((308, 268), os.open("/proc/self/ns/uts", 0), 0), _told_something, SECCOMP
+    ),
+    "another user": Attack(lambda w: os.setuid(12345) or "done", _told("done"), SECCOMP),
     "mount": Attack(_mount, _told("mounted"), BOTH),
     "keyrings": Attack(lambda w: call((248, 217), b"user", b"rewardgen", b"x", 1, -2), _told_something, SECCOMP),
     "bpf": Attack(_new_map, _told_something, SECCOMP),

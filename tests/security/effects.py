@@ -66,11 +66,6 @@ def abstract_called(seen: Seen) -> bool:
     return seen.world.was_called(seen.world.abstract)
 
 
-def listened(seen: Seen) -> bool:
-    """It says on which port it listens: a file in its own folder."""
-    return (seen.world.scratch / "listening").exists()
-
-
 def has_child(seen: Seen) -> bool:
     """A process that it started wrote its number into a file; it is ended."""
     path = seen.world.scratch / "child"

@@ -113,10 +113,6 @@ class ProbedReward:
         """
         return self.call({name: inputs[name] for name in self.reads})
 
-    def total_at(self, inputs: Inputs) -> Tensor:
-        """Return the reward at other inputs, (n,); see `components_at`."""
-        return summed(self.components_at(inputs))
-
     def concerns(self, variables: set[str]) -> bool:
         """Return True if the reward reads any of these variables, now or one step earlier."""
         return any(name.removeprefix("prev_") in variables for name in self.reads)
