@@ -23,16 +23,19 @@ def runs():
     return read(FOLDERS)
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_of_the_runs(runs):
     assert PAGE.read_text() == with_tables(PAGE.read_text(), tables(runs)), "run `python -m docs.study`"
     assert README.read_text() == with_tables(README.read_text(), {"ran": what_ran(runs)}), "run `python -m docs.study`"
 
 
+@pytest.mark.slow
 def test_a_task_is_taken_up_one_way_after_the_other(runs):
     first = [run for run in runs if run.way == "evolve"][:1]
     assert f"| `{first[0].task}` |" in tables(first)["success"]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_asked_for_something_else_repeats_nothing(runs):
     kept = next(run for run in runs if run.way == "evolve")
     shorter = kept.history.config.model_copy(update={"env_steps": 3000})
@@ -42,6 +45,7 @@ def test_a_run_that_was_asked_for_something_else_repeats_nothing(runs):
     assert "asked otherwise" in told and told.endswith("0 of 0 verdicts are the same.")
 
 
+@pytest.mark.slow
 def test_every_run_is_finished_and_lies_where_its_name_says(runs):
     assert [run.name for run in runs] == [run.name for run in read(RunFolder(KEPT / run.name) for run in runs)]
     assert {run.name for run in runs} == {each.path.name for each in FOLDERS}
@@ -57,6 +61,7 @@ def test_a_run_holds_every_reply_and_no_place_of_a_machine(folder):
     assert not re.search(r"[\"' =:](/(?!rewardgen|python)\w+){2}", text)
 
 
+@pytest.mark.slow
 def test_the_suites_that_repeat_the_study_ask_for_what_the_kept_runs_were_asked_for(runs, tmp_path, monkeypatch):
     monkeypatch.chdir(ARCHIVES.parents[1])
     planned = [each for suite in SUITES for each in plan(read_suite(suite), tmp_path)]
@@ -69,6 +74,7 @@ def test_the_suites_that_repeat_the_study_ask_for_what_the_kept_runs_were_asked_
         assert cell.config.model in ("builtin", f"replay:{KEPT / name}")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_taken_up_loses_its_places_and_keeps_its_verdict(runs, tmp_path):
     first = next(run for run in runs if run.way == "evolve")
     source, there = RunFolder(tmp_path / "somewhere" / "run"), KEPT / first.name

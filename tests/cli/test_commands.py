@@ -204,8 +204,6 @@ def test_doctor_judges_the_machine_the_sandbox_and_a_model(rewardgen, tmp_path):
     assert "secret-value" not in done.stdout
     assert checks["model"]["state"] == "fail"
     assert "OPENAI_API_KEY" in checks["model"]["hint"]
-    local = rewardgen("doctor", "--model", "openai/mine", "--api-base", "http://127.0.0.1:9/v1", "--json")
-    assert {each["name"]: each for each in json.loads(local.stdout)["checks"]}["model"]["state"] == "ok"
     assert done.returncode == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -240,9 +238,12 @@ def test_doctor_removes_litter_and_exits_with_0_when_nothing_fails(rewardgen, tm
     litter.parent.mkdir(parents=True)
     litter.touch()
     os.utime(litter, (0, 0))
-    done = rewardgen("doctor", "--clean", "--json", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    local = ("--model", "openai/mine", "--api-base", "http://127.0.0.1:9/v1")
+    done = rewardgen("doctor", "--clean", *local, "--json", XDG_CACHE_HOME=str(tmp_path / "cache"))
     assert done.returncode == 0
-    assert f"removed {litter}" in [each["detail"] for each in json.loads(done.stdout)["checks"]]
+    checks = json.loads(done.stdout)["checks"]
+    assert f"removed {litter}" in [check["detail"] for check in checks]
+    assert {check["name"]: check for check in checks}["model"]["state"] == "ok"
     assert not litter.exists()
 
 

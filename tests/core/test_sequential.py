@@ -48,7 +48,7 @@ def sampling_error(rate, times):
 
 
 @pytest.mark.parametrize("draw", [normal, skewed, with_failures])
-@pytest.mark.parametrize("most", [2, 5, 10, 20])
+@pytest.mark.parametrize("most", [2, 20])
 def test_a_winner_that_is_no_better_is_said_to_be_in_at_most_three_of_a_hundred_runs(draw, most):
     above, below, _, inside = rates(draw, 0.0, most, times=600)
     allowed = 0.03 + sampling_error(0.03, 600)
@@ -63,7 +63,7 @@ def test_a_gain_of_one_standard_deviation_is_seen_in_four_of_five_runs(draw):
     assert seeds < 16, "many are decided before the last block"
 
 
-@pytest.mark.parametrize("most", [2, 5, 10, 15, 20])
+@pytest.mark.parametrize("most", [2, 10, 20])
 def test_what_finals_are_said_to_detect_they_detect(most):
     above, *_ = rates(normal, 1.0, most, times=500)
     assert abs(above - power(most)) <= 0.01 + sampling_error(power(most), 500)
@@ -86,8 +86,7 @@ def test_the_first_look_of_four_is_stricter_than_the_only_one():
 
 @pytest.mark.parametrize(
     ("draw", "seeds"),
-    [(draw, seeds) for draw in (normal, skewed, with_failures) for seeds in (5, 10, 15, 20)]
-    + [(normal, 2), (normal, 3), (normal, 4)],
+    [*((draw, seeds) for draw in (normal, skewed, with_failures) for seeds in (5, 20)), (normal, 2), (normal, 3)],
 )
 def test_the_interval_of_the_fitness_holds_its_coverage(draw, seeds):
     rng = random.Random(seeds)
@@ -101,7 +100,7 @@ def test_the_interval_of_the_fitness_holds_its_coverage(draw, seeds):
 
 
 @pytest.mark.parametrize("seeds", [5, 20])
-@pytest.mark.parametrize("alike", [(19.0, 1.0), (7.0, 3.0), (0.5, 0.5)])
+@pytest.mark.parametrize("alike", [(19.0, 1.0), (0.5, 0.5)])
 def test_the_interval_of_the_success_rate_holds_its_coverage(seeds, alike):
     rng = random.Random(seeds)
     times, inside = 400, 0

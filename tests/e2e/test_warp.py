@@ -1,5 +1,7 @@
 """Runs on MuJoCo Warp's CPU device: the code that a GPU runs, from the task to the closing table."""
 
+import pytest
+
 from rewardgen.core.files import cache_folder
 from tests.devices import on_each_device
 from tests.e2e.command import history, rewardgen
@@ -85,6 +87,7 @@ class Puck(MujocoTask):
 '''
 
 
+@pytest.mark.slow
 @on_each_device
 def test_a_model_whose_kernels_are_made_for_it_trains_too_on_any_number_of_envs(tmp_path, device):
     (tmp_path / "puck.xml").write_text(PUCK_MODEL)

@@ -136,9 +136,8 @@ GYM_RUNS = {
 }
 
 
-@pytest.mark.parametrize(
-    "trainer", ["rsl-rl", *(pytest.param(each, marks=pytest.mark.slow) for each in GYM_RUNS if each != "rsl-rl")]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("trainer", GYM_RUNS)
 def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_those_of_the_run(
     trainer, python, tmp_path, monkeypatch
 ):

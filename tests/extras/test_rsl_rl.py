@@ -69,6 +69,7 @@ def test_what_a_slice_learns_depends_on_no_slice_before_it_and_a_failure_is_a_re
     assert (tmp_path / "three" / "far-s0.npz").read_bytes() != (tmp_path / "alone" / "a-s0.npz").read_bytes()
 
 
+@pytest.mark.slow
 def test_it_learns_to_balance_a_pole_from_the_human_reward_in_a_confined_worker(tmp_path):
     settings = RslRlSettings(env_steps=40_000, num_envs=32, evaluation_phases=1)
     setup = TrainerSetup("inverted_pendulum", settings, 1, tmp_path / "scratch", Limits())

@@ -40,7 +40,6 @@ def _sampled(of_each: int) -> frozenset[str]:
 
 SAMPLE, SMALL_SAMPLE = _sampled(2), _sampled(1)
 WARP = "ppo on Warp"
-"""Its kernels take minutes to compile, so it is attacked with the matrix only."""
 TRAINERS = {
     "ppo": frozenset(ATTACKS),
     "sb3-ppo": SAMPLE,
@@ -49,6 +48,8 @@ TRAINERS = {
     WARP: SMALL_SAMPLE,
 }
 """Those that are attacked, and with what at most; on a GPU if there is one, else on MuJoCo Warp's CPU device."""
+ALWAYS = ("ppo", "sb3-ppo")
+"""Those that the plain test command attacks; the others share their workers, or take minutes to compile."""
 
 
 def each(names: Iterable[str]) -> pytest.MarkDecorator:
@@ -61,7 +62,7 @@ def each_and_every_trainer(names: Iterable[str]) -> pytest.MarkDecorator:
     """Parametrise a test with trainers (of the fixture `pipeline`) and attacks, as `each` does."""
     params = [(trainer, name) for trainer, tried in TRAINERS.items() for name in names if name in tried]
     marked = [
-        pytest.param(*each, marks=pytest.mark.matrix if each[0] == WARP or each[1] not in SAMPLE else [])
+        pytest.param(*each, marks=pytest.mark.matrix if each[0] not in ALWAYS or each[1] not in SAMPLE else [])
         for each in params
     ]
     return pytest.mark.parametrize(("pipeline", "name"), marked, indirect=["pipeline"])
@@ -71,8 +72,8 @@ over_the_matrix = pytest.mark.parametrize(
     ("pipeline", "whole"),
     [
         ("ppo", False),
-        *((each, True) for each in TRAINERS if each not in ("ppo", WARP)),
-        *(pytest.param(each, True, marks=pytest.mark.matrix) for each in ("ppo", WARP)),
+        ("sb3-ppo", True),
+        *(pytest.param(each, True, marks=pytest.mark.matrix) for each in TRAINERS if each != "sb3-ppo"),
     ],
     indirect=["pipeline"],
 )

@@ -133,6 +133,7 @@ class Written(shipped_task("cartpole")):
         return qpos, qvel
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernels")
 def test_a_reset_that_writes_into_what_it_reads_touches_no_episode_that_goes_on():
     envs = Written().make_envs([3], 3, device="warp-cpu")

@@ -203,6 +203,7 @@ def test_more_envs_than_memory_has_room_for_are_refused_with_the_number_that_fit
         task.make_simulator(fit + 1, device="warp-cpu")
 
 
+@pytest.mark.slow
 def test_what_a_step_takes_for_itself_counts_with_the_envs(monkeypatch):
     free = 40_000_000
     monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: free)
