@@ -17,6 +17,7 @@ RewardgenError
 from __future__ import annotations
 
 import difflib
+import errno
 import re
 from collections.abc import Iterable
 from typing import Literal
@@ -105,6 +106,13 @@ class MachineError(RewardgenError):
 
 class BudgetExhausted(RewardgenError):
     """The limit on cost or tokens leaves no room for the next call."""
+
+
+def lacks_memory(error: BaseException | None) -> bool:
+    """True if memory was refused. Torch reports that as a RuntimeError, on a GPU as an OutOfMemoryError."""
+    refused = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    refused = refused or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    return refused or any(words in str(error) for words in ("can't allocate memory", "Failed to allocate"))
 
 
 _MANY = 20

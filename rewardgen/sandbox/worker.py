@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from rewardgen.core.errors import RewardgenError
+from rewardgen.core.errors import RewardgenError, lacks_memory
 from rewardgen.sandbox import layers
 from rewardgen.sandbox.jobs import Job, JobFunction, files_of, imported, uses_gpu
 from rewardgen.sandbox.limits import GPU_FILES, Limits
@@ -45,7 +44,8 @@ def _answer(request: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
         return {"error": {"type": type(error).__name__, "message": error.message, "hint": error.hint, "kind": kind}}
     except BaseException as error:
         traceback.print_exc()
-        return {"error": {"type": "WorkerError", "message": _in_words(error), "kind": _kind(error)}}
+        kind = "memory" if lacks_memory(error) else "crash"
+        return {"error": {"type": "WorkerError", "message": _in_words(error), "kind": kind}}
 
 
 def _settle(environment: dict[str, str], folder: str) -> None:
@@ -82,14 +82,6 @@ def _policy(job: Job, request: dict[str, Any]) -> layers.Confinement:
 def _in_words(error: BaseException) -> str:
     text = " ".join(str(error).split())[:300]
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def _kind(error: BaseException) -> str:
-    """Kind of a failure. Torch reports a refused allocation as a RuntimeError, on a GPU as an OutOfMemoryError."""
-    refused = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-    refused = refused or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-    named = any(words in str(error) for words in ("can't allocate memory", "Failed to allocate"))
-    return "memory" if refused or named else "crash"
 
 
 def _send(pipe: int, answer: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import RunFolderError, TaskError
+from rewardgen.core.errors import RunFolderError, TaskError, lacks_memory
 from rewardgen.core.files import write_atomic
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
@@ -48,7 +48,8 @@ class Evaluation:
 def evaluate(task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:
     """Run the first episode of every env, the same at every call, and measure each slice as if it were alone.
 
-    A fitness that raises is the slice's problem, not an error: one policy may have caused it, or all.
+    A fitness that raises is the slice's problem, not an error: one policy may have caused it, or all. A lack of memory
+    is no policy's.
     """
     recording = record_episodes(envs, policy.act, names=names, anew=True)
     episode = recording.episode
@@ -62,6 +63,8 @@ def evaluate(task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str]
         try:
             measured = measure_episodes(task, episode.of_envs(rows))
         except TaskError as error:
+            if lacks_memory(error.__cause__):
+                raise
             problems[index] = error.message
             continue
         fitness[rows], success[rows] = measured.fitness, measured.success
@@ -98,7 +101,12 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
             policies[spec] = _load(folder, spec, env)
         except RunFolderError as error:
             measured[spec] = PolicyMeasurement.failed(spec, error.message)
-    measured |= _measure(task, policies, payload)
+    try:
+        measured |= _measure(task, policies, payload)
+    except TaskError as error:
+        if lacks_memory(error.__cause__):
+            raise MemoryError(error.message) from error
+        raise
     return {"slices": [measured[spec].model_dump(mode="json") for spec in specs]}
 
 

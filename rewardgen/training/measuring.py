@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rewardgen.core.errors import TaskError, WorkerError
+from rewardgen.core.errors import MachineError, TaskError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
@@ -73,6 +73,7 @@ def measured_policies(
 
     Raises:
         WorkerCancelled: `cancel` was set.
+        MachineError: Memory is short: no fault of the policies.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     copies, most = setup.scratch / "policies", min(MOST_POLICY_BYTES, setup.limits.file_bytes)
@@ -133,6 +134,9 @@ def _measured(
     except WorkerCancelled:
         raise
     except (TaskError, WorkerError) as error:
+        if len(slices) == 1 and isinstance(error, WorkerError) and error.kind == "memory":
+            hint = "free some memory, or use fewer `--workers`; what was finished is kept"
+            raise MachineError(f"there is no memory to measure a policy: {error.message}", hint) from error
         if len(slices) == 1:
             return [PolicyMeasurement.failed(slices[0], error.message)]
         places = {spec: scratch / f"{number}" for number, spec in enumerate(slices)}

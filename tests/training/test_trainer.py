@@ -135,6 +135,15 @@ def test_a_crash_while_measuring_costs_no_training(tmp_path):
     assert len(heard.progress) == 4  # two slices, two evaluations: none was trained twice
 
 
+@pytest.mark.parametrize("refused", ["torch.empty(1 << 60)", "bytearray(1 << 62)"])
+def test_short_memory_while_measuring_ends_the_run_and_rejects_nothing(tmp_path, refused):
+    leaver(tmp_path, f"{refused} if len(episode.lengths) > 15 else episode.lengths.float()")
+    heard, still = Heard(), "def compute_reward(x):\n    return {'still': -x.abs()}\n"
+    with pytest.raises(MachineError, match="no memory to measure a policy"):
+        train(tmp_path, {"a": still, "b": still}, task=str(tmp_path / "leaver.py"), heard=heard)
+    assert not heard.results
+
+
 def test_a_task_that_cannot_be_simulated_is_an_error_for_the_user(tmp_path):
     task = tmp_path / "broken.py"
     task.write_text("import no_such_module\n")
