@@ -74,6 +74,7 @@ def train_reward(
     Raises:
         UsageError: The reward is not written in the reward language, or the folder holds other files; nothing is
             written then.
+        MachineError: The trainer's package is not installed; nothing is written then.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     try:
@@ -87,14 +88,15 @@ def train_reward(
         results[result.seed] = result
         _write(folder, plan, [results[seed] for seed in sorted(results)])
 
-    write_atomic(folder / "reward.py", importable)
     kind = TRAINERS.get(plan.training.trainer)
     missing = [seed for seed in dict.fromkeys(seeds) if seed not in results]
     with scratch_folder() as scratch:
         settings = kind.settings.model_validate(plan.training.settings)
         setup = TrainerSetup(plan.task, settings, plan.workers, scratch, plan.limits, names=plan.names)
-        if missing:
-            kind.make(setup).train(
+        trainer = kind.make(setup) if missing else None  # fails without its package, before anything is written
+        write_atomic(folder / "reward.py", importable)
+        if trainer:
+            trainer.train(
                 [plan.reward],
                 [SliceSpec(candidate_id=plan.reward.candidate_id, seed=seed) for seed in missing],
                 folder=folder.resolve(),

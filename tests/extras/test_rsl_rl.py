@@ -5,6 +5,7 @@ from importlib.util import find_spec
 import pytest
 import torch
 
+from rewardgen.api.training import train
 from rewardgen.core.errors import MachineError, TaskError, UsageError
 from rewardgen.core.extras import install_hint
 from rewardgen.extras.rsl_rl import trainer
@@ -144,8 +145,8 @@ def test_options_name_no_module(name, part):
         RslRlSettings.model_validate({"env_steps": 200, "options": {"algorithm": part(name)}})
 
 
-def test_without_the_package_the_error_names_the_extra(tmp_path, monkeypatch):
+def test_without_the_package_the_error_names_the_extra_and_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(trainer, "find_spec", lambda name: None)
     with pytest.raises(MachineError, match="needs RSL-RL, which is not installed") as caught:
-        TRAINERS.get("rsl-rl").make(TrainerSetup(str(POINT), FAST, 1, tmp_path, Limits()))
-    assert caught.value.hint == install_hint("rsl-rl")
+        train(str(POINT), trainer="rsl-rl", trainings=tmp_path)
+    assert caught.value.hint == install_hint("rsl-rl") and not list(tmp_path.iterdir())
