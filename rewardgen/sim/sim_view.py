@@ -29,6 +29,8 @@ Start = tuple[Tensor, Tensor] | tuple[Tensor, Tensor, Mapping[str, Tensor]]
 _MOST_PROPOSALS = 1000
 _MOST_ROLLED = 1024
 """Envs simulated by one call of `mujoco.rollout`, which returns every step."""
+_RESTING = 0.01
+"""Gap to the ground below which a free body rests on it [m]; one higher up is dropped."""
 _AXES = {mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE}
 
 
@@ -301,6 +303,39 @@ class SimView(StateView):
             positions = torch.where(touching[:, None].to(positions.device), propose(), positions)
         hint = "propose positions further apart, or check that nothing touches in all of them"
         raise TaskError(f"something touches in all of {_MOST_PROPOSALS} proposed positions", hint)
+
+    def raised(self, positions: Tensor, pose: np.ndarray) -> Tensor:
+        """Return positions (n, nq) with free bodies raised that are deeper in static geoms than in a pose (nq,).
+
+        Only if one rests on them in the pose: then MuJoCo looks at each env on the CPU. Mocap bodies are in their place
+        in the model.
+        """
+        model = self.model
+        free = (model.jnt_type == mujoco.mjtJoint.mjJNT_FREE).nonzero()[0]
+        if not len(free):
+            return positions
+        data, heights, lowered = mujoco.MjData(model), model.jnt_qposadr[free] + 2, pose.copy()
+        lowered[heights] -= _RESTING
+        usual = self._depths(data, pose)[free]
+        if (self._depths(data, lowered)[free] <= usual).all():
+            return positions
+        places = positions.cpu().numpy()
+        depths = np.stack([self._depths(data, place)[free] for place in places])
+        places[:, heights] += (depths - usual).clip(min=0.0)
+        return torch.from_numpy(places).to(positions.device)
+
+    def _depths(self, data: mujoco.MjData, place: np.ndarray) -> np.ndarray:
+        """Return how deep the body of each joint, with all that hangs on it, lies in static geoms, (njnt,) [m]."""
+        model = self.model
+        data.qpos[:] = place
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_collision(model, data)
+        bodies = model.geom_bodyid[data.contact.geom]
+        static = model.body_weldid[bodies] == 0
+        grounded = static.any(1)
+        depths = np.zeros(model.nbody)
+        np.maximum.at(depths, model.body_rootid[bodies[~static & grounded[:, None]]], -data.contact.dist[grounded])
+        return depths[model.jnt_bodyid]
 
     def settled(self, qpos: Tensor, seconds: float) -> tuple[Tensor, Tensor]:
         """Return positions (n, nq) and velocities (n, nv) after some time without control.

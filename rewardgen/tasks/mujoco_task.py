@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import mujoco
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -67,7 +68,9 @@ class MujocoTask(Task):
     start: ClassVar[Mapping[str, float | tuple[float, float, float]]] = {}
     """Changes of the start: a hinge or slide joint to its position, a free body to its place."""
     start_noise: ClassVar[float] = 0.005
-    """Largest random difference of a position and a velocity at the start [m, rad, and per second]."""
+    """Largest random difference of a position and a velocity at the start [m, rad, and per second].
+
+    A free body that rests on the ground is raised where the noise would sink it."""
     sees_place: ClassVar[bool] = False
     """True if policies also see x and y of a robot that floats freely, alone."""
     ends: ClassVar[Mapping[str, Outside]] = {}
@@ -90,16 +93,18 @@ class MujocoTask(Task):
         Returns:
             Positions (n, nq), velocities (n, nv), and optionally goals, name to (n,) or (n, k).
         """
-        qpos, qvel = sim.keyframe(self.keyframe) if self.keyframe else (sim.qpos0, sim.qpos0.new_zeros(sim.model.nv))
-        qpos, noise = qpos.clone(), self.start_noise
+        model, noise = sim.model, self.start_noise
+        qvel = sim.keyframe(self.keyframe)[1] if self.keyframe else sim.qpos0.new_zeros(model.nv)
+        pose = (model.key(self.keyframe).qpos if self.keyframe else model.qpos0).copy()
         for name, place in self.start.items():
             at = sim.placed(name)
-            values = sim.constant(place).reshape(-1)
+            values = np.reshape(place, -1)
             if len(values) != at.stop - at.start:
                 message = f"`start` gives `{name}` {len(values)} numbers, it has {at.stop - at.start}"
                 raise TaskError(message, "one number for a joint, (x, y, z) for a body that moves freely")
-            qpos[at] = values
-        return qpos + draw.uniform(-noise, noise, sim.model.nq), qvel + draw.uniform(-noise, noise, sim.model.nv)
+            pose[at] = values
+        positions = sim.raised(sim.constant(pose) + draw.uniform(-noise, noise, model.nq), pose)
+        return positions, qvel + draw.uniform(-noise, noise, model.nv)
 
     def variables(self, sim: SimView) -> dict[str, Tensor]:
         """Return the variables declared with `Var` after a control step, each (N,) or (N, k); not the quantities."""
