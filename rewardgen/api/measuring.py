@@ -147,7 +147,7 @@ def evaluate(
 def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:
     config, training, card = history.config, history.training, history.card
     assert config is not None and training is not None and card is not None
-    settings = TRAINERS.get(training.trainer).settings.model_validate(training.settings)
+    settings = TRAINERS.get(training.trainer).recorded(training.settings)
     limits, names = limits_of(history), TaskNames.of(card)
     return TrainerSetup(config.task, settings, workers=workers, scratch=scratch, limits=limits, names=names)
 

@@ -96,7 +96,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
     reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
     setup = TrainerSetup(
         task=config.task,
-        settings=TRAINERS.get(training.trainer).settings.model_validate(training.settings),
+        settings=TRAINERS.get(training.trainer).recorded(training.settings),
         workers=config.workers or usable_cores(),
         scratch=folder.scratch.resolve(),
         limits=Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox),

@@ -87,7 +87,7 @@ class TrainingCurves(Frozen):
     seeds: int = 0
     """Number of seeds with a common evaluation."""
     curve: tuple[EvaluationPoint, ...] = ()
-    components: dict[str, tuple[ComponentPoint, ...]] = {}
+    components: dict[str, Annotated[tuple[ComponentPoint, ...], Field(min_length=1)]] = {}
     """At least one point each, mean over the seeds that have the component."""
     terminations: dict[str, float] = {}
     """Share of the last evaluation's episodes that ended by each cause, largest first; `time limit` for the rest."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, model_validator
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
@@ -20,6 +20,7 @@ from rewardgen.store.measurements import (
     EvaluationPoint,
     FitnessParts,
     IdleReading,
+    Measure,
     PathEfficiency,
     Range,
     Share,
@@ -181,13 +182,19 @@ class TrainerSettings(Frozen):
         return self
 
 
+def _with_env_steps(settings: dict[str, Any]) -> dict[str, Any]:
+    if type(settings.get("env_steps")) is not int:
+        raise ValueError("`env_steps` is no whole number")
+    return settings
+
+
 class Training(Frozen):
     """Trainer of a run and its settings."""
 
     trainer: str
     """Name of the trainer."""
-    settings: dict[str, Any]
-    """Settings of the trainer, as JSON."""
+    settings: Annotated[dict[str, Any], AfterValidator(_with_env_steps)]
+    """Settings of the trainer, as JSON; each trainer checks its own."""
 
     @property
     def env_steps(self) -> int:
@@ -262,9 +269,9 @@ class SliceResult(SliceSpec):
     """None if the reward or the fitness cannot be computed on idle episodes."""
     policy: FileName | None = None
     """Name of the policy file in the job's folder."""
-    final_fitness: float | None = None
+    final_fitness: Measure | None = None
     """Mean fitness of the last two policies on held-out seeds, by a process that never loads generated code."""
-    final_success_rate: float | None = None
+    final_success_rate: Measure | None = None
     final_parts: FitnessParts = {}
     """Parts of the final fitness by name; empty for a task whose metric names none."""
     outcomes: tuple[EpisodeOutcome, ...] = ()

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, Protocol
 
 from rewardgen.core.config import PROCESSES
 from rewardgen.core.registry import Registry
+from rewardgen.core.schema import validated
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainerSettings
 from rewardgen.training.result_validation import TaskNames
@@ -105,6 +106,14 @@ class TrainerKind(NamedTuple):
     """Settings known to suit an environment, by Gymnasium's id, for tasks without their own."""
     loader: Path | None = None
     """A Python file that loads its policies without rewardgen; handed out beside them."""
+
+    def recorded(self, settings: Mapping[str, Any]) -> Any:
+        """Return the settings that a run recorded.
+
+        Raises:
+            UsageError: They are not those of this trainer.
+        """
+        return validated(self.settings, {**settings}, "the run's trainer", "restore the run's `events.jsonl`")
 
 
 STANDALONE = Path(__file__).with_name("standalone.py")

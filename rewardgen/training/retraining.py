@@ -91,7 +91,7 @@ def train_reward(
     kind = TRAINERS.get(plan.training.trainer)
     missing = [seed for seed in dict.fromkeys(seeds) if seed not in results]
     with scratch_folder() as scratch:
-        settings = kind.settings.model_validate(plan.training.settings)
+        settings = kind.recorded(plan.training.settings)
         setup = TrainerSetup(plan.task, settings, plan.workers, scratch, plan.limits, names=plan.names)
         trainer = kind.make(setup) if missing else None  # fails without its package, before anything is written
         write_atomic(folder / "reward.py", importable)
