@@ -1,4 +1,4 @@
-"""Trap: balance and speed in one reward: first the fitness rises with the reward, then the cart runs away with it."""
+"""Trap: balance and roaming in one reward: first the fitness rises with the reward, then the cart runs away with it."""
 
 import torch
 
@@ -48,9 +48,9 @@ class Runaway(MujocoTask):
         return ~episode.terminated & (episode.last(episode["position"]).abs() <= 0.5)
 
     @staticmethod
-    def naive_reward(velocity, angle):
-        """1 for a pole that is up, and some for speed, which nothing bounds."""
-        return {"alive": (angle.abs() <= 0.4).float(), "lively": 1.0 * velocity}
+    def naive_reward(position, angle):
+        """1 for a pole that is up, and next to nothing for roaming, until the cart has roamed far."""
+        return {"alive": (angle.abs() <= 0.4).float(), "roaming": 0.3 * position.square()}
 
     @staticmethod
     def sound_reward(position, angle):
