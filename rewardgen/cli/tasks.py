@@ -22,7 +22,7 @@ from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.training.cache import check_task, get_or_measure
 from rewardgen.training.retraining import make_expert
 from rewardgen.training.setup import card_for
-from rewardgen.ui.console import results, training_line
+from rewardgen.ui.console import messages, results, training_line
 from rewardgen.ui.show import card_page, trial_page
 from rewardgen.ui.tables import plain_table
 
@@ -86,7 +86,7 @@ def check(
 ) -> int:
     """Check a task file; with `--model`, test its metric on sketched episodes too."""
     task = lasting_reference(file)
-    report = check_task(task, sandbox)
+    report = check_task(task, sandbox, lambda part: messages().print(f"{file}: {part}", soft_wrap=True))
     test = None
     if model is not None and not report["problems"]:
         folder = Path(f"{file}.py" if file in shipped_tasks() else file).with_suffix(DRAFT_SUFFIX)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -46,6 +46,7 @@ _RESERVED = "`action`, `torch`, `math`, names that begin with `prev_` and names 
 _FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
 
 
+Note = Callable[[str], None]
 Sizes = Mapping[str, int | None]
 """Parts of each variable; None if unknown."""
 
@@ -65,24 +66,29 @@ class Checked(NamedTuple):
     measured: dict[str, Any]
 
 
-def check_task(task: Task) -> Checked:
-    """Check a task's words and settings, call each method once, then run whole episodes if nothing is wrong."""
+def check_task(task: Task, note: Note = lambda part: None) -> Checked:
+    """Check a task's words and settings, call each method once, then run whole episodes if nothing is wrong.
+
+    `note` receives each slow part as it begins.
+    """
     ends = end_problems(task)
+    note("calling each method once")
     called, notes = ([], []) if ends else task.call_problems()
     blocking = [*setting_problems(task), *ends, *called, *([] if ends else declaration_problems(task))]
     problems = [*blocking, *([] if ends else wording_problems(task))]
     checked = Checked(problems, notes, {})
     if not blocking:
         with noted(problems):
+            note("comparing episodes of the same seed")
             problems += independence_problems(task)
-            _check_episodes(task, checked)
+            _check_episodes(task, checked, note)
     return checked._replace(problems=list(dict.fromkeys(problems)))
 
 
 # Whole episodes.
 
 
-def _check_episodes(task: Task, checked: Checked) -> None:
+def _check_episodes(task: Task, checked: Checked, note: Note) -> None:
     problems, _, measured = checked
     envs = task.make_envs([_SEED], PROBE_ENVS)
     measured["observation_size"] = envs.observation_size
@@ -93,6 +99,7 @@ def _check_episodes(task: Task, checked: Checked) -> None:
     previous = [f"prev_{name}" for name in (*envs.variables, "action")]
     started, steps = time.perf_counter(), 0
     for name, policy in trivial_policies(envs).items():
+        note(f"running {PROBE_ENVS} episodes of {name} actions, {task.episode_steps} steps each")
         infinite: list[int] = []
         recording = record_episodes(envs, policy, names=previous, watch=partial(_note_infinite, infinite))
         steps += int(recording.episode.lengths.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,19 @@ class MeasuredTask(Frozen):
     """Digests of the task's files: see `rewardgen.tasks.fingerprint`."""
 
 
-def measure(job: Job, payload: dict[str, Any], limits: Limits = MEASURING) -> dict[str, Any]:
-    """Run a job in a worker whose folder is deleted afterwards.
+def measure(
+    job: Job,
+    payload: dict[str, Any],
+    limits: Limits = MEASURING,
+    on_message: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
+    """Run a job in a worker whose folder is deleted afterwards; `on_message` receives the job's messages.
 
     Raises:
         RewardgenError: As for `run_worker`.
     """
     with scratch_folder() as scratch:
-        return run_worker(job, payload, limits=limits, scratch=scratch)
+        return run_worker(job, payload, limits=limits, scratch=scratch, on_message=on_message)
 
 
 def task_files(payload: dict[str, Any]) -> list[Path]:

@@ -10,7 +10,7 @@ import hashlib
 import io
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -120,10 +120,15 @@ def sweep_cache() -> list[Path]:
     return []
 
 
-def check_task(task: str, sandbox: SandboxMode = "auto") -> dict[str, Any]:
-    """Check a task file in a worker; return the answer of `rewardgen.training.expert_policy.check_job`."""
+def check_task(task: str, sandbox: SandboxMode, note: Callable[[str], None]) -> dict[str, Any]:
+    """Check a task file in a worker; return the answer of `rewardgen.training.expert_policy.check_job`.
+
+    `note` receives each slow part as it begins.
+    """
     limits = MEASURING.model_copy(update={"sandbox": sandbox})
-    return measure(CHECK_TASK, {"task": task, "trainers": TRAINERS.names()}, limits)
+    return measure(
+        CHECK_TASK, {"task": task, "trainers": TRAINERS.names()}, limits, lambda said: note(str(said["part"]))
+    )
 
 
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:

@@ -43,7 +43,7 @@ def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
     printed = _Beginning()
     with noted(problems), redirect_stdout(printed):
         task = load_task(payload["task"])
-        checked = check_task(task)
+        checked = check_task(task, lambda part: report({"part": part}))
         problems += checked.problems
         if not problems:
             problems += _unknown_trainers(task, payload["trainers"])

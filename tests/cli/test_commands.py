@@ -190,6 +190,8 @@ def test_a_task_is_shown_with_its_variables_and_without_its_fitness_code(rewardg
 
 def test_a_task_check_finds_nothing_wrong_with_a_shipped_task(rewardgen):
     done = rewardgen("tasks", "check", "cartpole", "--json")
+    parts = ["calling each method", "comparing", "of zero actions", "of random actions"]
+    assert [part in line for part, line in zip(parts, done.stderr.splitlines(), strict=True)] == [True] * 4
     assert done.returncode == 0
     assert json.loads(done.stdout)["problems"] == []
 

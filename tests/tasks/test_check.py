@@ -8,7 +8,7 @@ from tests.tasks.files import POINT, point
 
 
 def check(reference):
-    return json.loads(json.dumps(check_job({"task": reference, "trainers": ["ppo", "sb3-ppo"]}, print)))
+    return json.loads(json.dumps(check_job({"task": reference, "trainers": ["ppo", "sb3-ppo"]}, lambda message: None)))
 
 
 def problems(folder, *changes, **options):
