@@ -13,13 +13,14 @@ import os
 import re
 import time
 import warnings
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from types import ModuleType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError
-from rewardgen.core.text import visible
+from rewardgen.core.text import one_line, visible
 from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Reply, Usage
@@ -157,7 +158,12 @@ def _litellm() -> ModuleType:
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+    from litellm.llms.openai.common_utils import BaseOpenAILLM
 
+    # A redirect would take the key and the prompt to another host.
+    AsyncHTTPHandler.create_client = _staying(AsyncHTTPHandler.create_client)
+    BaseOpenAILLM._get_async_http_client = staticmethod(_staying(BaseOpenAILLM._get_async_http_client))  # pyright: ignore[reportPrivateUsage]
     litellm.suppress_debug_info = True
     # aiohttp's sessions outlive their event loop, and log that: a run has many loops.
     litellm.disable_aiohttp_transport = True
@@ -166,6 +172,19 @@ def _litellm() -> ModuleType:
     # LiteLLM's warning of an unusual answer.
     warnings.filterwarnings("ignore", "Pydantic serializer warnings", UserWarning)
     return litellm
+
+
+def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a maker of HTTP clients that follow no redirect."""
+
+    @wraps(make_client)
+    def make(*args: Any, **options: Any) -> Any:
+        client = make_client(*args, **options)
+        if client is not None:
+            client.follow_redirects = False
+        return client
+
+    return make
 
 
 def _find_endpoint(name: str, api_base: str | None) -> Endpoint:
@@ -273,6 +292,9 @@ def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardge
     detail, place = _detail(error), endpoint.api_base or endpoint.provider
     words = " ".join([detail[:_SAID_FIRST], str(status), *_codes(error)])
     kind = type(error).__name__
+    if (response := _response(error)) is not None and 300 <= response.status_code < 400:
+        to = one_line(_without_keys(response.headers.get("Location", "another address")), 100)
+        return ModelError(f"{place} redirects to {to}", "give the address that answers with `--api-base`")
     if isinstance(error, TimeoutError) or kind == "Timeout":
         return CallFailed(f"{endpoint.model} did not answer within {timeout_s:g} s", "raise `--call-timeout-s`")
     if status in (401, 402, 403) or _NO_KEY.search(words):
@@ -293,10 +315,18 @@ def _never_sent(error: BaseException) -> bool:
 
 def _nothing_taken(error: BaseException) -> bool:
     """Return True if a call cost nothing: it was never sent, or the server answered with an error."""
+    response = _response(error)
+    return _never_sent(error) or (response is not None and response.status_code >= 400)
+
+
+def _response(error: BaseException) -> Any:
+    """Return the server's response with an error or a redirect; None without one."""
     # LiteLLM reports status 500 for many other faults.
-    others = [cause for cause in _causes(error) if not type(cause).__module__.startswith("litellm")]
-    statuses = [getattr(getattr(cause, "response", None), "status_code", None) for cause in others]
-    return _never_sent(error) or any(isinstance(status, int) and status >= 400 for status in statuses)
+    others = (cause for cause in _causes(error) if not type(cause).__module__.startswith("litellm"))
+    responses = (getattr(cause, "response", None) for cause in others)
+    return next(
+        (one for one in responses if isinstance(status := getattr(one, "status_code", 0), int) and status >= 300), None
+    )
 
 
 def _causes(error: BaseException) -> list[BaseException]:

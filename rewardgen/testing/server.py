@@ -119,7 +119,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self.path != "/v1/chat/completions":
+            if self.path.partition("?")[0] != "/v1/chat/completions":
                 return self._send(404, b'{"detail": "Not Found"}')
             answer = server.begin(body, self.headers.get("Authorization", ""))
             if answer.delay_s:

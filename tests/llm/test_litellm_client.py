@@ -229,6 +229,16 @@ def test_an_error_that_a_server_sends_costs_nothing_and_may_pass(answer):
     assert error.usage == Usage() and error.transient
 
 
+@pytest.mark.parametrize("model", ["openai/local-model", "anthropic/claude-sonnet-4-5"])
+def test_a_redirect_is_not_followed_so_that_no_other_host_gets_the_key(model, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-key")
+    with ChatServer() as other, ChatServer(Answer(status=307, headers={"Location": other.api_base})) as server:
+        base = server.api_base if model[0] == "o" else server.api_base.replace("/v1", "/v1/chat/completions?")
+        with pytest.raises(ModelError, match=f"redirects to {other.api_base}") as caught:
+            ask_one(RetryingLLM(client(server, model=model, api_base=base)))
+    assert len(server.bodies) == 1 and not other.bodies and "--api-base" in caught.value.hint
+
+
 @pytest.mark.parametrize("text", [None, "  \n"])
 def test_an_empty_reply_is_paid_for_and_may_be_asked_for_again(text):
     error = failure(Answer(text, prompt_tokens=7, completion_tokens=0))
