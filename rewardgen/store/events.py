@@ -15,8 +15,8 @@ from rewardgen.core.errors import RunFolderError, RunFormatError, UsageError
 from rewardgen.core.files import explain_os_error, read_plain
 from rewardgen.core.schema import Frozen, VisibleData
 
-_MOST_BYTES = 1 << 29
-"""Largest log [bytes]; the longest runs have some tens of MiB."""
+_MOST_BYTES = 1 << 27
+"""Largest log [bytes]: reading takes some ten times as much memory. The longest runs have some tens of MiB."""
 FORMAT = 3
 """Version of the events' data. A log in another format is refused: see `read_events`."""
 

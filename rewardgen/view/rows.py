@@ -48,8 +48,8 @@ class Row(NamedTuple):
 def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
     """Rows of candidates, or of the task's own rewards, in the search."""
     best = history.best()
-    best_id = best.candidate.id if best else None
-    return [_search_row(history, id, live)._replace(best=id == best_id) for id in ids]
+    best_id, trains = best.candidate.id if best else None, _latest_trains(history, live)
+    return [_search_row(history, id, live, trains)._replace(best=id == best_id) for id in ids]
 
 
 def final_rows(history: History, live: Live) -> list[Row]:
@@ -74,7 +74,7 @@ def _idea(record: CandidateRecord) -> str:
     return first_sentence(record.candidate.diagnosis)
 
 
-def _search_row(history: History, id: str, live: Live) -> Row:
+def _search_row(history: History, id: str, live: Live, trains: bool) -> Row:
     if id in history.baselines:
         return _training_row(Row(id, "baseline", "waiting"), "search", history, live)
     record = history.record(id)
@@ -84,24 +84,27 @@ def _search_row(history: History, id: str, live: Live) -> Row:
     if record.candidate.failure:
         return Row(id, operator, "rejected", record.candidate.failure)
     if (id, record.candidate.repairs) not in history.reviewed:
-        if any(generation.finished for generation in history.generations if id in generation.ids):
+        if any(generation.finished for generation in history.generations[record.candidate.generation :][:1]):
             return Row(id, operator, "failed", "not reviewed: the time of the search was up")
         gate = live.get(("review", id, 0), {}).get("gate")
         return Row(id, operator, "checking", f"gate {gate}" if gate else idea)
     if not record.verdict.accepted:
-        status = "repairing" if _may_be_repaired(history, record, live) else "rejected"
+        status = "repairing" if not trains and _may_be_repaired(history, record) else "rejected"
         return Row(id, operator, status, rejection(record.verdict))
     return _training_row(Row(id, operator, "waiting", idea), "search", history, live)
 
 
-def _may_be_repaired(history: History, record: CandidateRecord, live: Live) -> bool:
-    """True until a candidate of the same generation trains."""
+def _latest_trains(history: History, live: Live) -> bool:
+    """True once a candidate of the latest generation trains: then none of its candidates is repaired any more."""
+    ids = {*history.generations[-1].ids} if history.generations else set[str]()
+    return any(phase == "search" and id in ids for phase, id, _ in (*live, *history.trained))
+
+
+def _may_be_repaired(history: History, record: CandidateRecord) -> bool:
     current, candidate = history.generations[-1], record.candidate
-    if candidate.id not in current.ids or current.finished or history.status != "running":
+    if candidate.generation != current.index or current.finished or history.status != "running":
         return False
-    training = {id for phase, id, _ in (*live, *history.trained) if phase == "search"}
-    fixable = record.verdict.repairable and not candidate.repairs
-    return fixable and not training.intersection(current.ids)
+    return record.verdict.repairable and not candidate.repairs
 
 
 def rejection(verdict: Verdict) -> str:
