@@ -59,9 +59,9 @@ class ServedRun(Watcher):
         if status != "running":
             return {"version": version, "done": None, "text": f"{status} after {duration(history.elapsed_s)}"}
         waiting = open_requests(now.mailbox) if now.mailbox else 0
-        done, times = now.progress(0.0, waiting)
         waits = f"{count(waiting, 'request')} in the mailbox" if waiting else ""
-        return {"version": version, "done": done, "text": " · ".join(filter(None, (now.stage, waits, times)))}
+        text = " · ".join(filter(None, (now.stage, waits, now.times(0.0, waiting))))
+        return {"version": version, "done": now.done, "text": text}
 
     def page(self) -> str:
         """The run's report now."""

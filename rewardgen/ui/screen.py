@@ -16,7 +16,7 @@ from rich.live import Live as LiveDisplay
 from rich.text import Text
 
 from rewardgen.analyzer.predictions import prediction_fault
-from rewardgen.core.formatting import count, duration
+from rewardgen.core.formatting import count
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.events import Event
 from rewardgen.ui.console import SafeConsole
@@ -121,8 +121,7 @@ def render(
 
 def _head(shown: View, since_s: float, waiting: int) -> Iterator[RenderableType]:
     yield one_line(Text.assemble((shown.task, "bold"), " · ", shown.stage))
-    times, left = duration(shown.elapsed_s + since_s), shown.left(since_s)
-    yield _Bar(shown.done, f"{times}, {'then ' * bool(waiting)}{left}" if left else times)
+    yield _Bar(shown.done, shown.times(since_s, waiting))
     if shown.mailbox:
         waits = f"{count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}" if waiting else "no request waits"
         yield one_line(f"{waits} in {near(shown.mailbox)}/", "bold yellow" if waiting else "dim")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN, RunConfig
-from rewardgen.core.formatting import count, money, roughly, tokens, with_spread
+from rewardgen.core.formatting import count, duration, money, roughly, tokens, with_spread
 from rewardgen.search.forecast import remaining
 from rewardgen.store.events import Event
 from rewardgen.store.history import Generation, History
@@ -45,6 +45,17 @@ class View(NamedTuple):
 
     films: bool = False
     """True if films are made after the end."""
+
+    def times(self, since_s: float = 0.0, waiting: int = 0) -> str:
+        """Return the time taken and the time left in words, some seconds after the view was made.
+
+        Args:
+            since_s: Those seconds [s].
+            waiting: Requests in the mailbox, which come before any further training.
+        """
+        left = self.left(since_s)
+        then = "then " if waiting else ""
+        return ", ".join(filter(None, (duration(self.elapsed_s + since_s), left and then + left)))
 
     def left(self, since_s: float = 0.0) -> str:
         """Time left in words, some seconds after the view was made; empty while unknown."""
