@@ -35,6 +35,7 @@ from rewardgen.tasks.protocol import (
     Task,
     metric_input_names,
 )
+from rewardgen.tasks.slips import degree_notes, precedence_problems
 
 _SEED, _ALONE, _BESIDE = 40_000_003, 50_000_017, 50_000_021
 _GROUP, _TRACED_STEPS = 4, 25
@@ -71,7 +72,7 @@ def check_task(task: Task, note: Note = lambda part: None) -> Checked:
 
     `note` receives each slow part as it begins.
     """
-    ends = end_problems(task)
+    ends = end_problems(task) or precedence_problems(task)
     note("calling each method once")
     called, notes = ([], []) if ends else task.call_problems()
     blocking = [*setting_problems(task), *ends, *called, *([] if ends else declaration_problems(task))]
@@ -89,7 +90,7 @@ def check_task(task: Task, note: Note = lambda part: None) -> Checked:
 
 
 def _check_episodes(task: Task, checked: Checked, note: Note) -> None:
-    problems, _, measured = checked
+    problems, notes, measured = checked
     envs = task.make_envs([_SEED], PROBE_ENVS)
     measured["observation_size"] = envs.observation_size
     if wrong := declaration_problems(task, envs.action_size):
@@ -108,6 +109,8 @@ def _check_episodes(task: Task, checked: Checked, note: Note) -> None:
         if infinite:
             message = f"the observation is not finite at step {infinite[0]} with {name} actions"
             problems.append(Problem(message, _FINITE_HINT))
+    met = {cause for recording in recordings for cause in recording.endings}
+    notes += degree_notes(task, met)
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
     problems += baseline_problems(task, recordings)
     faults = metric_problems(task)

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
+from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import neighbour
 from rewardgen.sim.gym_env import (
@@ -60,6 +61,8 @@ MOST_LOOKED_AT = 1000
 _MOST_STATES, _STARTS = 50, 5
 """States of the first episode, and starts of others, from which changing quantities are found."""
 _STANDING = 1e-4
+_SLACK = 1e-5
+"""Rounding by which an observation may leave `observation_space`, relative to numbers above 1."""
 _SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
 _PACKAGE = __name__.removesuffix("tasks.gym_task")
 """Prefix of this package's modules, also where they are copied into an export."""
@@ -84,6 +87,7 @@ class Known(NamedTuple):
         control_step_s: Duration of a control step [s]; 1 if unknown.
         model_file: File of its MuJoCo model, if quantities can be read off it.
         agents: Names of its agents, if there are several.
+        outside: An entry of an observation that lies outside `observation_space`, if there was one.
     """
 
     kind: type
@@ -99,6 +103,7 @@ class Known(NamedTuple):
     control_step_s: float
     model_file: Path | None = None
     agents: tuple[str, ...] = ()
+    outside: str = ""
 
 
 class GymTask(Task):
@@ -258,6 +263,11 @@ class GymTask(Task):
         read = self._offered if offered else computed
         return GymReading(declared, facts.info, read, offered, facts.success, quantities, facts.model_file or Path())
 
+    def call_problems(self) -> tuple[list[Problem], list[Problem]]:
+        """See `Task.call_problems`."""
+        hint = "widen it, as by `Box(-np.inf, np.inf, shape)`, or clip what `reset` and `step` return"
+        return [], [Problem(outside, hint)] if (outside := self.known().outside) else []
+
     def environment_id(self) -> str:
         """See `Task.environment_id`."""
         return self.env if isinstance(self.env, str) else ""
@@ -345,6 +355,7 @@ class _FirstEpisode(NamedTuple):
     """States of its MuJoCo model, if it has one, here and at the start of other episodes."""
     truncated_at: int | None
     """Step at which the environment itself truncated it."""
+    outside: str = ""
 
 
 @lru_cache(maxsize=8)
@@ -388,6 +399,7 @@ def _look(task: type[GymTask]) -> Known:
         threshold=getattr(spec, "reward_threshold", None),
         control_step_s=step_s,
         model_file=file,
+        outside=first.outside,
     )
 
 
@@ -408,6 +420,7 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     for number in range(1, MOST_LOOKED_AT + 1):
         step: Any = env.step(env.action_space.sample())
         _require_form("step", step, 5, space, "return `observation, reward, terminated, truncated, info`")
+        first = first._replace(outside=first.outside or _outside(step[0], space))
         first.infos.append(step[4])
         first.rewards.append(one_number(step[1]))
         if not np.isfinite(first.rewards[-1]):
@@ -448,6 +461,18 @@ def _misfit(observation: Any, space: spaces.Space[Any], name: str = "the observa
     if isinstance(space, spaces.Box) and not np.isfinite(np.asarray(observation, dtype=np.float32)).all():
         return f"{name} has numbers that are not finite as float32"
     return ""
+
+
+def _outside(observation: Any, space: spaces.Space[Any]) -> str:
+    if not isinstance(space, spaces.Box):
+        return ""
+    values, low, high = (np.asarray(part, np.float64).ravel() for part in (observation, space.low, space.high))
+    beyond = np.maximum(low - values, values - high) > _SLACK * np.maximum(1.0, np.abs(values))
+    if not beyond.any():
+        return ""
+    entry = int(beyond.argmax())
+    box = f"[{low[entry]:.4g}, {high[entry]:.4g}]"
+    return f"entry {entry} of the observation is {values[entry]:.4g}, outside {box} of `observation_space`"
 
 
 # Quantities of its MuJoCo model, where MuJoCo is loaded.
