@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from rewardgen.core.formatting import bounds, count, number, percent, shortened, with_interval, with_spread
+from rewardgen.core.formatting import bounds, count, number, percent, with_interval, with_spread
 from rewardgen.core.statistics import Interval, Standing, difference_interval
 from rewardgen.store.history import FinalRow, History, Status
 from rewardgen.store.measurements import STARTS
@@ -81,7 +81,7 @@ def answer_of(history: History, status: Status) -> FirstScreen:
 
 
 def _opening_words(description: str) -> str:
-    """The first paragraph of a description, or its first sentence if the paragraph is too long for a title."""
+    """The first paragraph of a text, or its first sentence if the paragraph is too long; never half a sentence."""
     first = " ".join(description.strip().split("\n\n")[0].split())
     return first if len(first) <= _LONGEST else re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
 
@@ -104,10 +104,10 @@ def _so_far(history: History) -> list[Fact]:
     if best is None or best.result is None or card is None:
         return []
     facts = [
-        Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=_short(card.fitness)),
+        Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=_opening_words(card.fitness)),
     ]
     if best.result.success_rate is not None:
-        facts.insert(0, Fact("Success", percent(best.result.success_rate), about=_short(card.success)))
+        facts.insert(0, Fact("Success", percent(best.result.success_rate), about=_opening_words(card.success)))
     baselines = {name: result for name in history.baselines if (result := history.result("search", name))}
     return facts + [
         Fact(name.capitalize(), with_spread(result.fitness, result.fitness_spread))
@@ -161,11 +161,11 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     rate, interval = row.success_rate, row.success_interval
     ends = f"{100 * interval.low:.0f}, {100 * interval.high:.0f}" if interval else ""
     fitness_ends = _minus(bounds(row.fitness)) if row.seeds > 1 else ""
-    facts = [Fact("Fitness", number(row.fitness.value), fitness_ends, _short(card.fitness))]
+    facts = [Fact("Fitness", number(row.fitness.value), fitness_ends, _opening_words(card.fitness))]
     if rate is not None:
         solved = _is_solved(rate, _success_by_seed(history, row))
         tone: Tone = "good" if solved else "mixed" if rate >= _NO_SUCCESS else "bad"
-        facts.insert(0, Fact("Success", percent(rate), ends, _short(card.success), tone))
+        facts.insert(0, Fact("Success", percent(rate), ends, _opening_words(card.success), tone))
     facts += [fact for name in BASELINES if (fact := _against(history, name))]
     if judgement is None:
         return [*facts, Fact("As asked", "not judged", about="no language model read the episodes")]
@@ -216,11 +216,6 @@ def final_difference(history: History, name: str) -> Interval | None:
 
 def _cautions(history: History) -> list[str]:
     return [f"{text[:1].upper()}{text[1:]}" for text in doubts(history) + history.changes]
-
-
-def _short(text: str) -> str:
-    """A text cut to fit beside a number; the reward report has all of it."""
-    return shortened(" ".join(text.split()), _LONGEST)
 
 
 def _minus(text: str) -> str:

@@ -40,6 +40,19 @@ def test_a_report_opens_without_a_fault_and_its_first_screen_answers(chromium, s
     assert opened.wrong == []
 
 
+def test_a_report_of_a_sentence_fits_a_phone_and_cuts_no_sentence(chromium, tmp_path):  # noqa: F811
+    history, sentence = (
+        large(RunFolder(tmp_path / RUN_ID), 1, 2),
+        f"It turns {'slowly and evenly, ' * 12}below 0.25 m/s.",
+    )
+    name = "swing_the_pole_up_from_hanging_down_and_then_hold_it_upr"
+    assert history.card
+    history.card = history.card.model_copy(update={"name": name, "success": sentence, "fitness": sentence})
+    page = Opened(chromium, written(RunFolder(tmp_path / RUN_ID), history), 390).settled()
+    assert page.locator(".seeds").count() and page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator(".facts .about").all_inner_texts() == [sentence, sentence]
+
+
 def test_the_tree_is_walked_with_arrow_keys_and_what_stands_below_follows(chromium, story_page):  # noqa: F811
     page = Opened(chromium, story_page).settled()
     page.locator("#tree button[aria-current=true]").focus()
