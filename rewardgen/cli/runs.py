@@ -53,11 +53,11 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
         return 0
     roomy = results().width >= _ROOMY
     right = ("fitness", "success", "candidates", "time", "cost")
-    table = plain_table("run", "status", "best", *(right if roomy else right[:2]), right=right)
+    table = plain_table("run", "status", "best", *(right if roomy else right[:1]), right=right)
     table.columns[0].no_wrap = True  # ids are copied
     for run in runs:
-        cells = [one_line(run.id), run.status, run.best or "", number(run.fitness), percent(run.success_rate)]
-        more = [str(run.candidates), duration(run.elapsed_s), money(run.cost_usd)]
+        cells = [one_line(run.id), run.status, run.best or "", number(run.fitness)]
+        more = [percent(run.success_rate), str(run.candidates), duration(run.elapsed_s), money(run.cost_usd)]
         table.add_row(*cells, *(more if roomy else []))
     results().print(table)
     next_steps((with_runs_dir(f"runs show {shlex.quote(runs[-1].id)}", runs_dir), "the newest run"))
