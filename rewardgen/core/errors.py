@@ -130,7 +130,8 @@ def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | Non
     """
     words, names = _words(name), {candidate: _words(candidate) for candidate in valid}
     whole = [candidate for candidate in names if words and {*words} <= {*names[candidate]}]
-    letters = {"".join(names[candidate]): candidate for candidate in whole or names}
+    # The shortest of names that differ in separators alone: `clamp`, not `clamp_`.
+    letters = {"".join(names[candidate]): candidate for candidate in sorted(whole or names, key=len, reverse=True)}
     cutoff = 0.0 if whole else 0.75 if sure else 0.6
     if matches := difflib.get_close_matches("".join(words), letters, n=1, cutoff=cutoff):
         return letters[matches[0]]

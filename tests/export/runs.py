@@ -53,7 +53,7 @@ def a_run(tmp_path, task="cartpole", source=None, transitions=True, trainer="ppo
     }
     history.card = history.card.model_copy(update=found)
     history.config = history.config.model_copy(update={"task": task})
-    history.training = Training(trainer=trainer, settings={})
+    history.training = Training(trainer=trainer, settings={"env_steps": 1})
     candidate = history.designed[CHOSEN, 0]
     history.designed[CHOSEN, 0] = candidate.model_copy(update={"source": source or REWARDS[task]})
     (folder.policies / "final").mkdir(parents=True)

@@ -25,7 +25,7 @@ FILES = {
 def test_an_example_has_no_problem_and_nothing_to_note(tmp_path, name):
     for file, text in FILES.items():
         (tmp_path / file).write_text(text)
-    found = check_job({"task": str(tmp_path / name), "trainers": ["ppo"]}, print)
+    found = check_job({"task": str(tmp_path / name), "trainers": ["ppo"]}, lambda part: None)
     assert (found["problems"], found["notes"], found["printed"]) == ([], [], "")
 
 
@@ -44,6 +44,7 @@ def test_every_member_is_told(offered):
         "declared",
         "default_words",
         "call_problems",
+        "raised",
     }
     internal |= {"make_envs", "make_simulator", "measured", "model_file", "model_files", "packages", "path", "read"}
     own = {name for name in vars(offered) if name[0] != "_"} | {*get_annotations(offered)}
