@@ -129,7 +129,8 @@ def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | Non
         sure: True to return close matches only.
     """
     words, names = _words(name), {candidate: _words(candidate) for candidate in valid}
-    whole = [candidate for candidate in names if words and {*words} <= {*names[candidate]}]
+    # One word in common is not sure: `torch.count_nonzero` does not do what `nonzero` does.
+    whole = [candidate for candidate in names if len(words) > sure and {*words} <= {*names[candidate]}]
     # The shortest of names that differ in separators alone: `clamp`, not `clamp_`.
     letters = {"".join(names[candidate]): candidate for candidate in sorted(whole or names, key=len, reverse=True)}
     cutoff = 0.0 if whole else 0.75 if sure else 0.6

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import explain_os_error
 from rewardgen.film.film_index import Film, add_films, films_folder, films_of
-from rewardgen.film.shooting import SECONDS, Note, Plan, Take, TakePhase, shoot, take_of
+from rewardgen.film.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
+from rewardgen.llm.protocol import Note
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 

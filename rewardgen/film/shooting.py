@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -24,6 +24,7 @@ from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.film.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
+from rewardgen.llm.protocol import Note
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import register
@@ -58,7 +59,6 @@ _KEPT = "keep"
 _RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
 """Ways to render without a display, in order of preference; `MUJOCO_GL` comes before them."""
 
-Note = Callable[[str], None]
 TakePhase = Literal["search", "final"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.llm.protocol import Note, silent
 from rewardgen.reward.language import check_language
 from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import RewardError, compile_reward
@@ -47,7 +48,6 @@ _RESERVED = "`action`, `torch`, `math`, names that begin with `prev_` and names 
 _FINITE_HINT = "guard its divisions, roots and logarithms, as with `.clamp(min=1e-6)`"
 
 
-Note = Callable[[str], None]
 Sizes = Mapping[str, int | None]
 """Parts of each variable; None if unknown."""
 
@@ -67,7 +67,7 @@ class Checked(NamedTuple):
     measured: dict[str, Any]
 
 
-def check_task(task: Task, note: Note = lambda part: None) -> Checked:
+def check_task(task: Task, note: Note = silent) -> Checked:
     """Check a task's words and settings, call each method once, then run whole episodes if nothing is wrong.
 
     `note` receives each slow part as it begins.

@@ -40,7 +40,9 @@ def test_a_misspelt_method_is_answered_with_the_nearest_one():
     assert "`.clamp()`" in finding.hint
 
 
-@pytest.mark.parametrize("name", ["torch.one_hots_of", "torch.unique", "torch.scatter_add", "F.grid_sample"])
+@pytest.mark.parametrize(
+    "name", ["torch.one_hots_of", "torch.unique", "torch.nonzero", "torch.scatter_add", "F.grid_sample"]
+)
 def test_a_name_that_is_like_none_is_answered_without_one(name):
     (finding,) = check_language(f"def compute_reward(height):\n    return {{'h': {name}(height)}}\n")
     assert "did you mean" not in finding.hint and finding.hint
