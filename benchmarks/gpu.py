@@ -30,7 +30,6 @@ _NOTES = (
     "One batch: all slices of a generation in one process. A process each: one per candidate, all at the same time.",
     "Each side has the settings of its device, starts of processes, loading of kernels and evaluations"
     " included; compiling is not.",
-    "No figure of a GPU has been published from this benchmark yet.",
 )
 
 

@@ -144,7 +144,7 @@ def _is_installed(entry: Path) -> bool:
 
 def _is_importable(path: Path) -> bool:
     with contextlib.suppress(OSError):
-        return path.suffix in (".py", ".so") or (path / "__init__.py").is_file()
+        return path.suffix in (".py", ".so", ".dist-info") or (path / "__init__.py").is_file()
     return False
 
 

@@ -214,7 +214,8 @@ class WarpSimulator(LiveFields):
             what = f"MuJoCo Warp does not offer the data field `{name}`"
             raise TaskError(what, f"read a sensor instead, or {_ON_CPU}")
         self._sources[name] = source.view(self.num_envs, *shape)
-        return self._sources[name].double()
+        values = self._sources[name].double()
+        return values.zero_() if name == CONTACT_FORCES else values  # those of a step before the reset are still there
 
     def _convert(self, which: Tensor) -> None:
         """Update the fields of some envs, (N,) bool."""

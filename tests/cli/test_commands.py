@@ -232,7 +232,7 @@ def test_doctor_fails_where_a_confined_worker_cannot_compute_on_the_gpu(monkeypa
 @on_a_gpu
 def test_doctor_says_what_is_in_force_with_cuda():
     _, worker = doctor._gpu()
-    assert worker.state == "ok" and "computed on the GPU behind limits" in worker.detail
+    assert worker.state == "ok" and "computed on the GPU" in worker.detail
 
 
 def test_doctor_removes_litter_and_exits_with_0_when_nothing_fails(rewardgen, tmp_path):

@@ -127,6 +127,14 @@ def test_an_env_that_diverged_is_put_back_to_rest_where_it_was(carts):
     assert torch.isfinite(carts.field("qpos")).all() and torch.isfinite(carts.field("qvel")).all()
 
 
+@on_each_device
+def test_contact_forces_first_read_after_steps_and_a_reset_are_zero(device):
+    sim = WarpSimulator(LAB, 2, 2, contact_forces=True, device="cuda" if device == "cuda" else "cpu")
+    sim.step(torch.zeros(2, 2, device=sim.device))
+    reset(sim, range(2))
+    assert bool((sim.field("cfrc_ext") == 0).all())
+
+
 READ = (
     "qpos",
     "qvel",
