@@ -38,10 +38,12 @@ def next_steps(*steps: tuple[str, str]) -> None:
     """Print useful commands, each without the program's name, with their purposes."""
     console = messages()
     width = max(len(command) for command, _ in steps)
+    lines = [f"rewardgen {command.ljust(width)}  {purpose}" for command, purpose in steps]
+    if console.is_terminal and max(map(len, lines)) > console.width - 6:  # a terminal would break them in a word
+        lines = [f"rewardgen {command}\n          {purpose}" for command, purpose in steps]
     console.print()
-    for number, (command, purpose) in enumerate(steps):
-        lead = "next:" if number == 0 else "     "
-        console.print(f"{lead} rewardgen {command.ljust(width)}  {purpose}", soft_wrap=True)
+    for number, line in enumerate(lines):
+        console.print(f"{'     ' if number else 'next:'} {line}", soft_wrap=True)
 
 
 def with_runs_dir(command: str, runs_dir: Path) -> str:

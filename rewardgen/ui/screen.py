@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleDimensions, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.control import Control
 from rich.live import Live as LiveDisplay
 from rich.text import Text
@@ -85,13 +85,13 @@ class Screen(Watcher):
         waiting = open_requests(mailbox) if mailbox else 0
         size, self._size = self._size, self._console.size
         since_s = time.monotonic() - self._shown_at
-        content = render(self._shown, since_s, self._note, waiting=waiting, height=self._size.height)
+        content = render(self._shown, since_s, self._note, waiting=waiting, size=self._size)
         # A resized terminal has wrapped its lines, so the old content cannot be erased line by line.
         return content if size == self._size else Group(Control.clear(), Control.home(), content)
 
 
 def render(
-    shown: View, since_s: float, note: str = "", *, waiting: int = 0, height: int | None = None
+    shown: View, since_s: float, note: str = "", *, waiting: int = 0, size: ConsoleDimensions | None = None
 ) -> RenderableType:
     """Content of the screen.
 
@@ -100,14 +100,14 @@ def render(
         since_s: Time since the view was made [s].
         note: A line for the user.
         waiting: Requests in the run's mailbox.
-        height: Lines of the terminal; candidates without room are counted instead.
+        size: Of the terminal. Candidates without room are counted instead; a stage without room gets its own line.
     """
-    head = [*_head(shown, since_s, waiting), Text()] if shown.run_id else []
+    head = [*_head(shown, since_s, waiting, size), Text()] if shown.run_id else []
     # The cursor rests on an empty line: a terminal echoes `^C` there, which would wrap a full line.
     foot = [*([one_line(note, "dim")] if note else []), Text()]
     past, rows = list(shown.past), list(shown.rows)
-    if height is not None:
-        room = height - len(head) - len(foot) - bool(rows)
+    if size is not None:
+        room = size.height - len(head) - len(foot) - bool(rows)
         most_past = max(0, room - len(rows) - bool(rows))
         past = past[max(0, len(past) - most_past) :]
         room -= len(past) + bool(past and rows)
@@ -119,8 +119,12 @@ def render(
     return Group(*parts, *([one_line(f"  and {hidden} more", "dim")] if hidden else []), *foot)
 
 
-def _head(shown: View, since_s: float, waiting: int) -> Iterator[RenderableType]:
-    yield one_line(Text.assemble((shown.task, "bold"), " · ", shown.stage))
+def _head(shown: View, since_s: float, waiting: int, size: ConsoleDimensions | None) -> Iterator[RenderableType]:
+    title = Text.assemble((shown.task, "bold"), " · ", shown.stage)
+    if size is None or title.cell_len <= size.width:
+        yield one_line(title)
+    else:
+        yield from (one_line(Text(shown.task, "bold")), one_line(shown.stage))
     yield _Bar(shown.done, shown.times(since_s, waiting))
     if shown.mailbox:
         waits = f"{count(waiting, 'request')} {'waits' if waiting == 1 else 'wait'}" if waiting else "no request waits"

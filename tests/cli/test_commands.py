@@ -1,13 +1,15 @@
+import io
 import json
 import os
 
 import pytest
 import torch
 
-from rewardgen.cli import doctor
+from rewardgen.cli import doctor, output
 from rewardgen.cli.app import COMMANDS
 from rewardgen.cli.run import GROUPS
 from rewardgen.store.events import Event
+from rewardgen.ui.console import SafeConsole
 from tests.cli.conftest import write_run
 from tests.devices import on_a_gpu
 from tests.tasks.files import POINT, point
@@ -75,6 +77,15 @@ def test_next_steps_keep_the_runs_folder(rewardgen, tmp_path):
     write_run(tmp_path / "elsewhere")
     done = rewardgen("runs", "show", "latest", "g01-k4", "--runs-dir", "elsewhere")
     assert f"rewardgen runs show {RUN_ID} g00-k2 --runs-dir elsewhere" in done.stderr
+
+
+def test_next_steps_break_no_word_on_a_narrow_terminal(monkeypatch):
+    console = SafeConsole(file=io.StringIO(), force_terminal=True, width=60, highlight=False)
+    monkeypatch.setattr(output, "messages", lambda: console)
+    output.next_steps(("runs show 20261127-072902-cartpole-f768", "every candidate"), ("resume latest", "goes on"))
+    lines = [line.strip() for line in console.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+    assert lines[1:3] == ["next: rewardgen runs show 20261127-072902-cartpole-f768", "every candidate"]
+    assert lines[3:] == ["rewardgen resume latest", "goes on"]
 
 
 JSON_COMMANDS = (

@@ -6,7 +6,7 @@ import sys
 import time
 
 import pytest
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.history import History
@@ -113,11 +113,17 @@ def test_the_screen_survives_events_and_progress_from_several_threads():
 @pytest.mark.parametrize(("kind", "number"), [("reviewed", 5), ("trained", 5), ("trained", 13), ("finals-started", 1)])
 def test_a_low_terminal_shows_what_it_can_and_says_how_much_it_does_not(kind, number, height):
     shown = view(until(kind, number), {})
-    lines = text_of(render(shown, 0.0, "a note", height=height), 80).splitlines()
+    lines = text_of(render(shown, 0.0, "a note", size=ConsoleDimensions(80, height)), 80).splitlines()
     assert len(lines) <= max(height, 9)
     rows = [line for line in lines if re.match(r"[ ★] (g0|human|sparse)", line)]
     left_out = [int(found[1]) for line in lines if (found := re.match(r"  and (\d+) more", line))]
     assert len(rows) + sum(left_out) == len(shown.rows)
+
+
+def test_a_stage_without_room_beside_the_task_has_a_line_of_its_own():
+    shown = view(until("trained", 3), {})._replace(task="slower_than_a_quarter_metre_per_second_on_one_leg")
+    lines = text_of(render(shown, 0.0, size=ConsoleDimensions(80, 24)), 80).splitlines()
+    assert lines[:2] == [shown.task, shown.stage]
 
 
 def test_the_course_of_the_fitness_is_drawn_on_one_scale_and_ahead_of_it_are_dots():
