@@ -51,6 +51,7 @@ def test_every_run_is_finished_and_lies_where_its_name_says(runs):
     assert {run.name for run in runs} == {each.path.name for each in FOLDERS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.path.name)
 def test_a_run_holds_every_reply_and_no_place_of_a_machine(folder):
     history = History.load(folder)

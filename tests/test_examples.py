@@ -26,6 +26,7 @@ def example(tmp_path_factory):
     return run
 
 
+@pytest.mark.slow
 def test_a_reward_is_searched_for_and_used_and_a_policy_trained_on_it(example):
     told = example("search.py", POINT, "--quick")
     assert "fresh seed" in told

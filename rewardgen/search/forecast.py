@@ -36,8 +36,8 @@ _TIMED_STEPS = 16_384
 """Control steps of the timed training at most; more on a GPU, where one update takes more."""
 _STACKED = 0.6
 """Time of a training among many in one process, relative to a training alone."""
-_FIRST_ESTIMATE = 1.0
-"""Trainings done before a remaining time is shown: the first ones wait for starts, on a GPU for compiling."""
+_FIRST_ESTIMATE = 0.5
+"""Trainings done before a remaining time is shown: the first one waits for starts, on a GPU for compiling."""
 _USUAL_FINAL_SEEDS = 2 * BLOCK
 """Fresh seeds that often decide the finals."""
 

@@ -23,6 +23,7 @@ def test_all_of_the_gpus_benchmark_runs_on_warps_cpu_device_and_is_drawn(tmp_pat
     assert len(drawn.findall(".//{*}polyline")) == 5
 
 
+@pytest.mark.slow
 def test_numbers_of_envs_that_a_device_has_no_room_for_are_left_out_and_told(monkeypatch):
     monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: 20_000_000)
     told = []

@@ -24,7 +24,7 @@ def recorded(name, num_envs=8, steps=130):
     return task, found, recorder.record(random_actions(found, 0, steps))
 
 
-@pytest.mark.parametrize("name", ["hopper", "ant", "humanoid", "half_cheetah", "cartpole"])
+@pytest.mark.parametrize("name", ["hopper", "cartpole"])
 def test_the_c_loop_ends_in_the_very_states_that_our_envs_end_in(name):
     task, envs, recording = recorded(name)
     assert recording.intact.any() and not recording.intact.all(), "episodes end in between"

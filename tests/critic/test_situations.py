@@ -12,10 +12,8 @@ from tests.builders import unrelated
 from tests.critic.banks import TRAPS, found, of_trap, probed, recorded
 from tests.reward.corpus import inputs
 
-TASKS = (
-    *("hopper", "walker2d", "half_cheetah", "ant", "humanoid"),
-    *("cartpole", "reacher", "pusher", "inverted_double_pendulum"),
-)
+SLOW = ("walker2d", "half_cheetah", "humanoid", "pusher", "inverted_double_pendulum")
+TASKS = [*("hopper", "ant", "cartpole", "reacher"), *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -61,7 +61,7 @@ def answer(number, body):
     return Answer(f"DIAGNOSIS: It is far away.\nPREDICTION: fitness >= 0.9\n{code}")
 
 
-@pytest.mark.parametrize("task", ["fitness and success", "metric"])
+@pytest.mark.parametrize("task", ["fitness and success", pytest.param("metric", marks=pytest.mark.slow)])
 def test_no_request_holds_anything_of_how_fitness_and_success_are_computed(task, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     (tmp_path / "task").mkdir()

@@ -4,9 +4,12 @@ import json
 import os
 import signal
 
+import pytest
+
 from tests.e2e.command import POINT, SHORTER, history, rewardgen, run_folder, start, wait_for_event, workers_of
 
 
+@pytest.mark.slow
 def test_an_isolated_run_without_a_sandbox_says_so_and_stays_so_when_it_is_resumed(tmp_path):
     running = start("run", POINT, *SHORTER, "--isolate", "--sandbox", "off", "--yes", cwd=tmp_path)
     wait_for_event(tmp_path, "trained")

@@ -148,6 +148,7 @@ def test_the_verdict_is_at_the_top_of_the_result_of_the_run_and_of_its_reward(ru
     assert "a typical episode" in asked and "ended by torso " in asked and "x_velocity [m/s]" in asked
 
 
+@pytest.mark.slow
 def test_replay_of_the_run_gives_the_same_table_without_a_server(run):
     place, _ = run
     before = history(place)

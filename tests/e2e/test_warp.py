@@ -25,6 +25,7 @@ class Swing(shipped_task("cartpole")):
 SMALLEST = ["--no-films", "--generations", "1", "--candidates", "1", "--seeds", "1", "--leaders", "1"]
 
 
+@pytest.mark.slow
 @on_each_device
 def test_a_whole_run_on_warp_ends_with_the_table_and_leaves_its_kernels_to_the_next(tmp_path, device):
     (tmp_path / "swing.py").write_text(SWING)

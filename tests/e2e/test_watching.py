@@ -26,6 +26,7 @@ def wait_until(true, timeout=120):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
 def test_a_run_is_watched_from_another_terminal_until_it_ends(tmp_path):
     running = start("run", POINT, *SHORTER[:-1], "12000", cwd=tmp_path)

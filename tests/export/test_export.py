@@ -83,6 +83,7 @@ def test_whole_episodes_of_the_environment_are_those_of_the_run(cartpole, python
     assert "an episode of 250 steps equals the run" in told and "the policy acts as in the run" in told
 
 
+@pytest.mark.slow
 def test_the_same_with_a_model_of_gymnasium_and_numpy_in_the_reward(python, tmp_path):
     export(*a_run(tmp_path, "hopper", transitions=False), CHOSEN, tmp_path / "hopper", "gymnasium")
     assert "equals the run: rewards, fitness" in python("check.py", cwd=tmp_path / "hopper")

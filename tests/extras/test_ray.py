@@ -145,6 +145,7 @@ def policies(outcome):
     return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 @needs_ray
 def test_a_node_that_dies_in_training_changes_nothing_in_the_table(cluster, tmp_path, monkeypatch, capfd):
     monkeypatch.setenv("OPENAI_API_KEY", KEYS[0])

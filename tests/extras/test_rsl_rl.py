@@ -60,6 +60,7 @@ def test_a_saved_policy_acts_as_rsl_rl_does(tmp_path, activation, normalised):
     torch.testing.assert_close(policy.act(seen), expected, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_what_a_slice_learns_depends_on_no_slice_before_it_and_a_failure_is_a_result(tmp_path):
     payload = job_of(tmp_path / "three", far=CLOSE.replace("-", ""), lost=LOST, a=CLOSE).model_dump(mode="json")
     found = {each["candidate_id"]: each for each in train_rsl_rl_job(payload, lambda message: None)["slices"]}

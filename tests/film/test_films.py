@@ -97,6 +97,7 @@ def test_the_same_film_is_made_twice(filmed):
     assert content(again) == before and films_of(folder) == [again]
 
 
+@pytest.mark.slow
 def test_two_policies_are_shown_beside_each_other(tmp_path, opengl):
     folder, history = make_run(tmp_path)
     final = [each for each in plans_for(folder, history) if each.take.phase == "final"]

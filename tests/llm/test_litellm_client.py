@@ -313,6 +313,7 @@ gc.collect()
 """
 
 
+@pytest.mark.slow
 def test_litellm_is_imported_late_and_prints_nothing():
     done = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -95,6 +95,7 @@ def test_markup_commands_and_links_in_a_run_are_shown_as_text(chromium, tmp_path
     assert opened.wrong == []
 
 
+@pytest.mark.slow
 def test_two_hundred_candidates_stay_under_five_megabytes_and_open_nearly_as_fast_as_two(
     chromium,  # noqa: F811
     story_page,

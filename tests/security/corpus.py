@@ -48,8 +48,8 @@ TRAINERS = {
     WARP: SMALL_SAMPLE,
 }
 """Those that are attacked, and with what at most; on a GPU if there is one, else on MuJoCo Warp's CPU device."""
-ALWAYS = ("ppo", "sb3-ppo")
-"""Those that the plain test command attacks; the others share their workers, or take minutes to compile."""
+ALWAYS = ("ppo",)
+"""Those that the plain test command attacks; the others share their workers, or take minutes."""
 
 
 def each(names: Iterable[str]) -> pytest.MarkDecorator:

@@ -33,7 +33,11 @@ TEXTS = {
 }
 """Passages of a task file, and what stands there instead."""
 
-COMMANDS = (("tasks", "show"), ("tasks", "show", "--json"), ("tasks", "check"), ("tasks", "check", "--json"))
+COMMANDS = [
+    ("tasks", "show"),
+    ("tasks", "check", "--json"),
+    *(pytest.param(words, marks=pytest.mark.slow) for words in (("tasks", "show", "--json"), ("tasks", "check"))),
+]
 
 
 @pytest.mark.parametrize("where", TEXTS)

@@ -69,6 +69,7 @@ def folder_of_huge(place):
     return huge(place / "folder").parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [huge, folder_of_huge])
 def test_more_than_can_be_read_at_once_is_not_read_and_counts_as_changed(tmp_path, make):
     path = make(tmp_path)

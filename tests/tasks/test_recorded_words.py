@@ -62,7 +62,7 @@ def planted(name, fault, folder):
 
 
 TRIED = [
-    pytest.param(name, marks=pytest.mark.slow if name.startswith(("ant", "cheetah")) else ())
+    pytest.param(name, marks=pytest.mark.slow if name.startswith(("ant", "cheetah")) or name.endswith("R1") else ())
     for name in CASES
     if name.endswith(("D3", "R1"))
 ]

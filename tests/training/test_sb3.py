@@ -88,7 +88,14 @@ class SameStarts(gymnasium.Wrapper):
         return self.env.reset(seed=start_seed(derive_seed(0, "training"), self.index, self.begun - 1))
 
 
-SAME = [("CartPole-v1", "ppo"), ("Reacher-v5", "ppo"), ("Pendulum-v1", "sac"), ("MountainCarContinuous-v0", "td3")]
+SAME = [
+    ("CartPole-v1", "ppo"),
+    ("Pendulum-v1", "sac"),
+    *(
+        pytest.param(*each, marks=pytest.mark.slow)
+        for each in (("Reacher-v5", "ppo"), ("MountainCarContinuous-v0", "td3"))
+    ),
+]
 
 
 @pytest.mark.parametrize(("id", "algorithm"), SAME)
@@ -127,6 +134,7 @@ def test_a_slice_that_fails_is_a_result_and_the_next_one_is_not_disturbed(tmp_pa
     assert found["a"].final_fitness is not None  # by the clean worker, from the policy's file
 
 
+@pytest.mark.slow
 def test_every_slice_of_a_worker_learns_from_a_buffer_of_its_own_steps_and_its_own_reward(tmp_path):
     far = CLOSE.replace("-position.abs()", "position.abs()")
     rewards = tuple(RewardSpec(candidate_id=id, source=source) for id, source in (("far", far), ("a", CLOSE)))
