@@ -45,7 +45,7 @@ def pytest_terminal_summary(terminalreporter, config):
     """What was not tested: what runs only where it is asked for, and what needs layers that this machine lacks."""
     if left_out := config.stash.get(LEFT_OUT, 0):
         terminalreporter.section("the attack matrix and long trainings", "-")
-        command = "python -m pytest -n 2 -m 'matrix or slow'"
+        command = "python -m pytest -n 3 -m 'matrix or slow'"
         terminalreporter.write_line(f"{left_out} tests were left out: `{command}` runs them")
     told = layers_here() if sys.platform == "linux" else f"{sys.platform} has no layers of the kernel"
     terminalreporter.section(f"the sandbox here, as uid {os.getuid()}", "-")
