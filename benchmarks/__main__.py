@@ -18,6 +18,7 @@ from benchmarks.critic_detectors import bench_detectors
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.gpu import GpuOptions, bench_gpu
+from benchmarks.learner import SETTINGS, LearnerOptions, bench_learner
 from benchmarks.own_rewards import own_rewards_table
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
@@ -220,6 +221,27 @@ def warp(
     Example: `python -m benchmarks warp cartpole`
     """
     return show(bench_warp(tasks, _say), json)
+
+
+@app.command
+def learner(
+    *tasks: Annotated[str, Parameter(help=f"{TASK_HELP} [default: sixteen shipped tasks]")],
+    settings: Annotated[
+        tuple[str, ...] | None, Parameter(help=f"Of {', '.join(SETTINGS)}; the first is compared with.")
+    ] = None,
+    seeds: Seeds = None,
+    workers: Workers = None,
+    steps: Annotated[int | None, Parameter(help="Control steps of each seed.", validator=_ENOUGH)] = None,
+    folder: Annotated[Path | None, Parameter(help="Folder of the trainings, which are not repeated.")] = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Compare settings of the PPO on tasks, at equal control steps and at equal time.
+
+    Example: `python -m benchmarks learner hopper half_cheetah --settings task --settings dense`
+    """
+    chosen = {"tasks": tasks or None, "settings": settings, "seeds": seeds, "workers": workers, "steps": steps}
+    return show(bench_learner(_given(LearnerOptions(), quick, folder=folder, **chosen), _say), json)
 
 
 @app.command(name="own-rewards")

@@ -72,6 +72,11 @@ def first_at(curve: Sequence[Point], target: float) -> float | None:
     return next((point.seconds for point in curve if point.fitness >= target), None)
 
 
+def last_before(curve: Sequence[Point], seconds: float) -> float:
+    """Fitness of a curve's last evaluation until then; of its first one if that came later."""
+    return next((point.fitness for point in reversed(curve) if point.seconds <= seconds), curve[0].fitness)
+
+
 def one_after_the_other(seconds: Sequence[float], slices: int, cores: int) -> float:
     """Wall clock of training slices one after the other on every core, from the times of some of them [s].
 

@@ -56,7 +56,7 @@ def bandit(targets, seeds):
             action = mean + drawn * log_std.exp()
             reward = -(action[..., 0] - torch.tensor(targets).unsqueeze(1)).square()
         taken = ppo.Transitions(observation, action, mean, log_std, reward, torch.zeros_like(reward))
-        ppo.update(networks, optimiser, taken, settings, orders)
+        ppo.update(networks, optimiser, taken, settings, orders, settings.epochs)
     return networks.policy(observation)[:, 0, 0].tolist()
 
 

@@ -30,7 +30,14 @@ REWARDS = {
 }
 USUAL = PpoSettings(env_steps=512, num_envs=16, rollout_steps=16, evaluation_phases=2, evaluation_envs=3)
 ODD = USUAL.model_copy(
-    update={"env_steps": 300, "num_envs": 7, "rollout_steps": 21, "hidden": (20, 9), "evaluation_envs": 1}
+    update={
+        "env_steps": 300,
+        "num_envs": 7,
+        "rollout_steps": 21,
+        "hidden": (20, 9),
+        "evaluation_envs": 1,
+        "recompute_advantages": True,
+    }
 )
 BESIDE = {
     "alone": [("a", 7)],
@@ -116,3 +123,13 @@ def test_networks_round_alike_at_any_place_in_a_batch_of_any_size(rows, sizes):
     every = stacked(parameters, inputs, gradient, sizes)
     for chosen in ([0], [3], [6], [0, 1], [5, 2], [3, 3], [1, 2, 3], [6, 4, 0], [0, 2, 4, 6, 1]):
         assert torch.equal(stacked(parameters[chosen], inputs[chosen], gradient[chosen], sizes), every[chosen]), chosen
+
+
+def test_advantages_estimated_anew_differ_from_the_second_epoch_on(tmp_path):
+    def policy(name, epochs, anew):
+        settings = USUAL.model_copy(update={"epochs": epochs, "recompute_advantages": anew})
+        ((_, content),) = trained(job("cartpole", tmp_path / name, BESIDE["alone"], settings)).values()
+        return content
+
+    assert policy("one", 1, False) == policy("one anew", 1, True)
+    assert policy("two", 2, False) != policy("two anew", 2, True)

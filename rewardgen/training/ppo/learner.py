@@ -35,26 +35,31 @@ class Learner:
         """Improve the policies by one rollout and its rewards (T, S, N); return the clipped share of each slice's."""
         # The old policy's probabilities are those of the actions as they were drawn, so the newest moments may be used.
         self.normaliser.update(_rows(rollout.observation))
-        observation = self.normaliser(_rows(rollout.observation))
-        value = self._values(observation, reward)
-        advantage = generalised_advantages(
-            self._scaler(reward, rollout.done) if self._settings.normalise_reward else reward,
-            value,
-            self._values(self.normaliser(_rows(rollout.final_observation)), reward),
-            rollout.terminated,
-            rollout.done,
-            self._settings.discount,
-            self._settings.gae_lambda,
-        )
-        transitions = ppo.Transitions(
-            observation=observation,
-            action=_rows(rollout.action),
-            mean=_rows(rollout.mean),
-            log_std=self.networks.log_std.clone(),
-            advantage=_rows(advantage),
-            target=_rows(advantage + value),
-        )
-        ppo.update(self.networks, self._optimiser, transitions, self._settings, self._orders)
+        settings, observation = self._settings, self.normaliser(_rows(rollout.observation))
+        final_observation = self.normaliser(_rows(rollout.final_observation))
+        reward = self._scaler(reward, rollout.done) if settings.normalise_reward else reward
+        log_std = self.networks.log_std.clone()
+        times, epochs = (settings.epochs, 1) if settings.recompute_advantages else (1, settings.epochs)
+        for _ in range(times):
+            value = self._values(observation, reward)
+            advantage = generalised_advantages(
+                reward,
+                value,
+                self._values(final_observation, reward),
+                rollout.terminated,
+                rollout.done,
+                settings.discount,
+                settings.gae_lambda,
+            )
+            transitions = ppo.Transitions(
+                observation=observation,
+                action=_rows(rollout.action),
+                mean=_rows(rollout.mean),
+                log_std=log_std,
+                advantage=_rows(advantage),
+                target=_rows(advantage + value),
+            )
+            ppo.update(self.networks, self._optimiser, transitions, settings, self._orders, epochs)
         return self._scaler.clipped.tolist()
 
     @torch.no_grad()

@@ -63,6 +63,8 @@ class PpoSettings(DeviceSettings):
     """Standard deviation of the untrained policy, in units of half the action range."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_reward: bool = True
+    recompute_advantages: bool = False
+    """True to estimate advantages and value targets anew in each epoch (Andrychowicz et al. 2021, section 3.5)."""
 
     @model_validator(mode="after")
     def _fills_minibatches(self) -> PpoSettings:

@@ -92,14 +92,15 @@ def update(
     transitions: Transitions,
     settings: PpoSettings,
     generators: Sequence[torch.Generator],
+    epochs: int,
 ) -> None:
-    """Improve the networks in place by several epochs of minibatches, adapting every slice's learning rate."""
+    """Improve the networks in place by some epochs of minibatches, adapting every slice's learning rate."""
     packed = transitions.packed()
     slices, rows, columns = packed.shape
     packed = packed.view(slices * rows, columns)
     offset = torch.arange(slices, device=packed.device).unsqueeze(1) * rows
     size = rows // settings.minibatches
-    for _ in range(settings.epochs):
+    for _ in range(epochs):
         orders = [torch.randperm(rows, generator=source, device=source.device) for source in generators]
         order = torch.stack(orders) + offset
         for start in range(0, size * settings.minibatches, size):

@@ -1,0 +1,173 @@
+"""`python -m benchmarks learner`: settings of the batched PPO, by what the human rewards of tasks reach with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.curves import Curves, Point, last_before
+from benchmarks.figures import Figure, Report, Say, told
+from benchmarks.trainers import slice_name, task_settings, train_ours
+from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.files import write_atomic
+from rewardgen.core.provenance import usable_cores
+from rewardgen.core.statistics import Interval, improvement_probability, mean_probability
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.tasks.loading import lasting_reference
+from rewardgen.training.cache import get_or_measure
+from rewardgen.training.ppo.settings import PpoSettings
+
+SEARCHED = ("half_cheetah", "hopper", "cartpole", "pusher", "ball_in_cup", "cheetah_flip", "ant", "stack_two")
+"""Tasks on which settings are searched."""
+HELD_OUT = (
+    "walker2d",
+    "swimmer",
+    "reacher",
+    "push_to_goal",
+    "quadcopter",
+    "hopper_backflip",
+    "cheetah_run",
+    "acrobot_swingup",
+)
+"""Tasks on which they are judged: other dynamics, horizons, control costs, contacts, with and without early ends."""
+
+_DENSE = {
+    "num_envs": 32,
+    "rollout_steps": 64,
+    "epochs": 8,
+    "minibatches": 16,
+    "learning_rate": 5e-4,
+    "value_rate": 1.0,
+    "std_rate": 1.0,
+    "initial_std": 0.6,
+    "max_grad_norm": 0.5,
+}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "task": {},
+    "std": {"std_rate": 1.0},
+    "dense": _DENSE,
+    "dense-recomputed": _DENSE | {"recompute_advantages": True},
+}
+"""Settings by name, as changes of those that a task ships (`task`)."""
+
+
+class LearnerOptions(NamedTuple):
+    """Options of the measurement.
+
+    Attributes:
+        settings: Names in `SETTINGS`; the others are compared with the first.
+        tasks: Names of tasks; both halves if empty.
+        seeds: Seeds of each training.
+        steps: Control steps of each seed; the task's own if None.
+        folder: Folder of the trainings, which are not repeated.
+        workers: Trainings at a time, one process each.
+    """
+
+    settings: tuple[str, ...] = tuple(SETTINGS)
+    tasks: tuple[str, ...] = ()
+    seeds: int = 5
+    steps: int | None = None
+    folder: Path = Path("trainings/learner")
+    workers: int = usable_cores()
+
+    def quick(self) -> LearnerOptions:
+        """The same in about a minute; nothing has learned much by then."""
+        return self._replace(settings=("task", "dense"), tasks=("cartpole",), seeds=2, steps=8192)
+
+
+class Outcome(NamedTuple):
+    """One training: the evaluations of its slices, their fitness in a clean process, and its time [s]."""
+
+    curves: Curves
+    fitness: tuple[float, ...]
+    seconds: float
+
+
+def bench_learner(options: LearnerOptions, say: Say) -> Report:
+    """Train each task with each setting, and compare the settings with the first one.
+
+    Args:
+        options: What to measure.
+        say: Told what goes on.
+
+    Raises:
+        UsageError: There is no such setting.
+        TaskError: A task is unknown or has no human reward.
+        WorkerError: A slice failed.
+    """
+    for name in options.settings:
+        if name not in SETTINGS:
+            raise UsageError(f"there are no settings `{name}`", did_you_mean(name, SETTINGS))
+    tasks = options.tasks or (*SEARCHED, *HELD_OUT)
+    pairs = [(task, name) for task in tasks for name in options.settings]
+    with ThreadPoolExecutor(options.workers) as pool:
+        done = dict(zip(pairs, pool.map(lambda pair: _outcome(options, pair[0], pair[1], say), pairs), strict=True))
+    intervals = _comparisons(options, tasks, done)
+    return Report(
+        bench="learner",
+        settings={"seeds": options.seeds, "steps": options.steps or "the task's"},
+        figures=tuple(_figures(done)),
+        notes=(
+            f"Below: probability that a seed beats one of `{options.settings[0]}`, mean over tasks, 95 % interval.",
+            *(told(name, each) for name, each in intervals.items()),
+        ),
+        intervals=intervals,
+    )
+
+
+def _outcome(options: LearnerOptions, task: str, name: str, say: Say) -> Outcome:
+    """Train, or read a training that the folder holds."""
+    update = SETTINGS[name] | ({"env_steps": options.steps} if options.steps else {})
+    settings = PpoSettings.model_validate(task_settings(task).model_dump() | update)
+    source = get_or_measure(lasting_reference(task)).baselines["human"]
+    digest = hashlib.sha256(f"{settings.model_dump_json()}{source}{options.seeds}".encode()).hexdigest()[:8]
+    path = options.folder / f"{task}-{name}-{digest}.json"
+    if not path.exists():
+        began = time.monotonic()
+        slices = [SliceSpec(candidate_id="human", seed=seed) for seed in range(options.seeds)]
+        trained = train_ours(
+            task, settings, [RewardSpec(candidate_id="human", source=source, is_baseline=True)], slices, 1
+        )
+        fitness = {slice_name(each): each.final_fitness for each in trained.results}
+        kept = {"curves": trained.curves, "fitness": fitness, "seconds": trained.seconds}
+        write_atomic(path, json.dumps(kept, indent=1).encode())
+        say(f"{task}, {name}: {time.monotonic() - began:.0f} s")
+    kept = json.loads(path.read_text())
+    curves = {key: [Point(*point) for point in curve] for key, curve in kept["curves"].items()}
+    return Outcome(curves, tuple(kept["fitness"][key] for key in curves), kept["seconds"])
+
+
+def _figures(done: Mapping[tuple[str, str], Outcome]) -> Iterable[Figure]:
+    for (task, name), outcome in done.items():
+        yield Figure(name=f"fitness, {name}", subject=task, unit="", values=outcome.fitness)
+        yield Figure(name=f"time, {name}", subject=task, unit="s", values=(outcome.seconds,))
+
+
+def _comparisons(
+    options: LearnerOptions, tasks: Sequence[str], done: Mapping[tuple[str, str], Outcome]
+) -> dict[str, Interval]:
+    """Probabilities of improvement (Agarwal et al. 2021) over the first setting, for each half of the tasks."""
+    found: dict[str, Interval] = {}
+    first, *others = options.settings
+    halves = {"searched": SEARCHED, "held out": HELD_OUT}
+    halves["other"] = tuple(task for task in tasks if task not in (*SEARCHED, *HELD_OUT))
+    for half, of_half in halves.items():
+        chosen = [task for task in tasks if task in of_half]
+        for name in others if chosen else ():
+            pairs = [(done[task, name], done[task, first]) for task in chosen]
+            steps = [improvement_probability(ours.fitness, theirs.fitness) for ours, theirs in pairs]
+            found[f"{half}, {name}, equal steps"] = mean_probability(steps)
+            clock = [improvement_probability(*_at_equal_time(ours.curves, theirs.curves)) for ours, theirs in pairs]
+            found[f"{half}, {name}, equal time"] = mean_probability(clock)
+    return found
+
+
+def _at_equal_time(*curves: Curves) -> list[list[float]]:
+    """Fitness of each slice at its last evaluation before the fastest training ended."""
+    end = min(max(curve[-1].seconds for curve in of_one.values()) for of_one in curves)
+    return [[last_before(curve, end) for curve in of_one.values()] for of_one in curves]
