@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from benchmarks.curves import Curves, Point, last_before
 from benchmarks.figures import Figure, Report, Say, told
 from benchmarks.trainers import slice_name, task_settings, train_ours
-from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.errors import TaskError, UsageError, did_you_mean
 from rewardgen.core.files import write_atomic
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, improvement_probability, mean_probability
@@ -124,9 +124,13 @@ def _outcome(options: LearnerOptions, task: str, name: str, say: Say) -> Outcome
     """Train, or read a training that the folder holds."""
     update = SETTINGS[name] | ({"env_steps": options.steps} if options.steps else {})
     settings = PpoSettings.model_validate(task_settings(task).model_dump() | update)
-    source = get_or_measure(lasting_reference(task)).baselines["human"]
-    digest = hashlib.sha256(f"{settings.model_dump_json()}{source}{options.seeds}".encode()).hexdigest()[:8]
-    path = options.folder / f"{task}-{name}-{digest}.json"
+    measured = get_or_measure(lasting_reference(task))
+    if "human" not in measured.baselines:
+        raise TaskError(f"{task} has no `human_reward` to train with", "name other tasks")
+    source = measured.baselines["human"]
+    told_by = f"{settings.model_dump_json()}{source}{measured.files}{options.seeds}"
+    digest = hashlib.sha256(told_by.encode()).hexdigest()[:8]
+    path = options.folder / f"{measured.card.name}-{name}-{digest}.json"
     if not path.exists():
         began = time.monotonic()
         slices = [SliceSpec(candidate_id="human", seed=seed) for seed in range(options.seeds)]

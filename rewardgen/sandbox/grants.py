@@ -125,7 +125,7 @@ def _prefixes() -> set[str]:
 
 
 def _packages() -> Iterator[Grant]:
-    """Grant packages outside the prefixes; in a working folder, importable entries only."""
+    """Grant packages outside the prefixes; in any other folder, what can be imported, and versions."""
     yield Grant(str(PACKAGE), READ)
     elsewhere = (Path(entry) for entry in (*sys.path, site.getusersitepackages()) if entry)
     for entry in (entry for entry in elsewhere if not _is_installed(entry)):
@@ -133,7 +133,7 @@ def _packages() -> Iterator[Grant]:
             yield Grant(str(entry), READ)
         elif not _is_broad(entry):
             yield Grant(str(entry), Right.READ_DIR)
-            yield from (Grant(str(child), READ) for child in _entries(entry) if _is_importable(child))
+            yield from (Grant(str(child), READ) for child in _entries(entry) if _is_of_package(child))
 
 
 def _is_installed(entry: Path) -> bool:
@@ -142,7 +142,7 @@ def _is_installed(entry: Path) -> bool:
     )
 
 
-def _is_importable(path: Path) -> bool:
+def _is_of_package(path: Path) -> bool:
     with contextlib.suppress(OSError):
         return path.suffix in (".py", ".so", ".dist-info") or (path / "__init__.py").is_file()
     return False

@@ -3,8 +3,9 @@ import pytest
 from benchmarks import learner
 from benchmarks.curves import Point, last_before
 from benchmarks.learner import LearnerOptions, Outcome, bench_learner
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.tasks.listing import listed_tasks
+from tests.tasks.files import point
 
 
 def outcome(fitness, seconds):
@@ -45,6 +46,12 @@ def test_unknown_settings_are_named():
     with pytest.raises(UsageError, match="no settings `dens`") as caught:
         bench_learner(LearnerOptions(settings=("dens",)), lambda message: None)
     assert "dense" in caught.value.hint
+
+
+def test_a_task_without_a_human_reward_is_named(tmp_path):
+    task = point(tmp_path, ("    def human_reward", "    def another_reward"))
+    with pytest.raises(TaskError, match="has no `human_reward`"):
+        bench_learner(LearnerOptions(settings=("task",), tasks=(task,), folder=tmp_path), lambda message: None)
 
 
 @pytest.mark.slow

@@ -56,7 +56,10 @@ def options(settings):
 class StopsAfter(Listener):
     def __init__(self, kind):
         super().__init__()
-        self.kind = kind
+        self.kind, self.notes = kind, []
+
+    def note(self, text):
+        self.notes.append(text)
 
     def event(self, event, history):
         if event.kind == self.kind:
@@ -67,7 +70,9 @@ def test_a_run_asks_once_before_and_once_after_and_a_kill_repeats_neither(served
     model, settings = served
     for kind in ("goal-checked", "judged"):
         with pytest.raises(KeyboardInterrupt):
-            start(config(settings), tmp_path / kind, StopsAfter(kind))
+            start(config(settings), tmp_path / kind, listener := StopsAfter(kind))
+        waited = "asking openai/any whether g00-k0 does what is wanted"
+        assert (waited in listener.notes) == (kind == "judged")
         (folder,) = list_runs(tmp_path / kind)
         found = resume(folder, Listener()).history
         assert found.summary is not None and found.judgement.answer == found.goal_check.answer == "no"

@@ -45,6 +45,16 @@ def problems(file):
     return [f"{each['what']}; {each['hint']}" for each in load(file, CHECK_TASK)["problems"]]
 
 
+def test_a_package_elsewhere_has_its_version(tmp_path, monkeypatch):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "stray-1.2.dist-info").mkdir(parents=True)
+    (elsewhere / "stray-1.2.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: stray\nVersion: 1.2\n")
+    monkeypatch.syspath_prepend(str(elsewhere))
+    monkeypatch.setenv("PYTHONPATH", str(elsewhere))
+    first = "from importlib.metadata import version\nassert version('stray') == '1.2'\n"
+    assert load(write(tmp_path / "task", first))
+
+
 @pytest.fixture
 def data(tmp_path):
     """A file of data in a folder of its own."""
