@@ -51,8 +51,9 @@ def test_a_package_elsewhere_has_its_version(tmp_path, monkeypatch):
     (elsewhere / "stray-1.2.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: stray\nVersion: 1.2\n")
     monkeypatch.syspath_prepend(str(elsewhere))
     monkeypatch.setenv("PYTHONPATH", str(elsewhere))
-    first = "from importlib.metadata import version\nassert version('stray') == '1.2'\n"
-    assert load(write(tmp_path / "task", first))
+    first = "from importlib.metadata import version\nraise ValueError(f'stray is {version(\"stray\")}')\n"
+    with pytest.raises(TaskError, match=r"stray is 1\.2"):
+        load(write(tmp_path / "task", first))
 
 
 @pytest.fixture
