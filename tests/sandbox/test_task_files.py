@@ -50,8 +50,9 @@ def test_a_package_elsewhere_has_its_version(tmp_path, monkeypatch):
     (elsewhere / "stray-1.2.dist-info").mkdir(parents=True)
     (elsewhere / "stray-1.2.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: stray\nVersion: 1.2\n")
     monkeypatch.syspath_prepend(str(elsewhere))
-    monkeypatch.setenv("PYTHONPATH", str(elsewhere))
-    first = "from importlib.metadata import version\nraise ValueError(f'stray is {version(\"stray\")}')\n"
+    # The running fork server keeps the sys.path of its start.
+    first = f"import sys\nsys.path.insert(0, {str(elsewhere)!r})\n"
+    first += "from importlib.metadata import version\nraise ValueError(f'stray is {version(\"stray\")}')\n"
     with pytest.raises(TaskError, match=r"stray is 1\.2"):
         load(write(tmp_path / "task", first))
 
