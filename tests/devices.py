@@ -28,3 +28,6 @@ def kernels():
     folder = cache_folder("kernels") / f"warp-{version('warp-lang')}-{version('mujoco-warp')}"
     folder.mkdir(parents=True, exist_ok=True)
     use_kernels(folder)
+    import warp
+
+    warp.config.optimization_level = 0  # compiling takes longer than all that is computed here

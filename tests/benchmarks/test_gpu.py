@@ -5,7 +5,6 @@ import pytest
 
 from benchmarks import gpu
 from benchmarks.__main__ import main
-from rewardgen.sim import mujoco_warp
 
 
 @pytest.mark.slow
@@ -25,7 +24,7 @@ def test_all_of_the_gpus_benchmark_runs_on_warps_cpu_device_and_is_drawn(tmp_pat
 
 @pytest.mark.slow
 def test_numbers_of_envs_that_a_device_has_no_room_for_are_left_out_and_told(monkeypatch):
-    monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: 20_000_000)
+    monkeypatch.setattr("rewardgen.sim.mujoco_warp._free_bytes", lambda device: 20_000_000)
     told = []
     ((num_envs, speed),) = gpu._all_stepped(gpu.GpuOptions("cartpole", num_envs=(2, 100_000)), "warp-cpu", told.append)
     assert num_envs == 2 and speed > 0

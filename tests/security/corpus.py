@@ -72,8 +72,7 @@ over_the_matrix = pytest.mark.parametrize(
     ("pipeline", "whole"),
     [
         ("ppo", False),
-        ("sb3-ppo", True),
-        *(pytest.param(each, True, marks=pytest.mark.matrix) for each in TRAINERS if each != "sb3-ppo"),
+        *(pytest.param(each, True, marks=pytest.mark.matrix) for each in TRAINERS),
     ],
     indirect=["pipeline"],
 )

@@ -6,14 +6,11 @@ from itertools import product
 import mujoco
 import pytest
 import torch
-import warp as wp
 
 from benchmarks.warp import agreement_of
 from rewardgen.core.errors import MachineError, TaskError
 from rewardgen.core.extras import install_hint
-from rewardgen.sim import mujoco_warp
 from rewardgen.sim.mujoco_cpu import CpuSimulator
-from rewardgen.sim.mujoco_warp import WarpSimulator
 from rewardgen.tasks.loading import load_task
 from tests.devices import DEVICES, kernels, on_each_device  # noqa: F401
 
@@ -48,8 +45,13 @@ def carts(request, kernels):  # noqa: F811
 
 @pytest.fixture(scope="module", params=DEVICES)
 def lab(request, kernels):  # noqa: F811
-    on = "cuda" if request.param == "cuda" else "cpu"
-    return [CpuSimulator(LAB, 4, 2, contact_forces=True), WarpSimulator(LAB, 4, 2, contact_forces=True, device=on)]
+    return [CpuSimulator(LAB, 4, 2, contact_forces=True), lab_by_warp(4, request.param)]
+
+
+def lab_by_warp(num_envs, device):
+    from rewardgen.sim.mujoco_warp import WarpSimulator  # seconds, which collecting the tests need not take
+
+    return WarpSimulator(LAB, num_envs, 2, contact_forces=True, device="cuda" if device == "cuda" else "cpu")
 
 
 def numbers(*each):
@@ -129,7 +131,7 @@ def test_an_env_that_diverged_is_put_back_to_rest_where_it_was(carts):
 
 @on_each_device
 def test_contact_forces_first_read_after_steps_and_a_reset_are_zero(device):
-    sim = WarpSimulator(LAB, 2, 2, contact_forces=True, device="cuda" if device == "cuda" else "cpu")
+    sim = lab_by_warp(2, device)
     sim.step(torch.zeros(2, 2, device=sim.device))
     reset(sim, range(2))
     assert bool((sim.field("cfrc_ext") == 0).all())
@@ -201,7 +203,7 @@ def test_a_field_that_is_not_there_is_an_error_that_says_what_to_do(carts, name,
 
 
 def test_more_envs_than_memory_has_room_for_are_refused_with_the_number_that_fits(monkeypatch):
-    monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: 20_000_000)
+    monkeypatch.setattr("rewardgen.sim.mujoco_warp._free_bytes", lambda device: 20_000_000)
     task = load_task("cartpole")
     with pytest.raises(MachineError, match=r"100000 envs do not fit into the memory of cpu, \d+ do") as caught:
         task.make_simulator(100_000, device="warp-cpu")
@@ -213,8 +215,10 @@ def test_more_envs_than_memory_has_room_for_are_refused_with_the_number_that_fit
 
 @pytest.mark.slow
 def test_what_a_step_takes_for_itself_counts_with_the_envs(monkeypatch):
+    import warp as wp
+
     free = 40_000_000
-    monkeypatch.setattr(mujoco_warp, "_free_bytes", lambda device: free)
+    monkeypatch.setattr("rewardgen.sim.mujoco_warp._free_bytes", lambda device: free)
     task = load_task("push_to_goal")  # looking for the contacts of boxes takes 17 times what the envs themselves do
     with wp.ScopedMemoryTracker(print=False):
         most = task.make_simulator(1, device="warp-cpu").most_envs
@@ -226,7 +230,7 @@ def test_what_a_step_takes_for_itself_counts_with_the_envs(monkeypatch):
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mujoco_warp", None)
-    monkeypatch.delitem(sys.modules, "rewardgen.sim.mujoco_warp")
+    monkeypatch.delitem(sys.modules, "rewardgen.sim.mujoco_warp", raising=False)
     with pytest.raises(MachineError, match="MuJoCo Warp is not installed") as caught:
         load_task("cartpole").make_simulator(1, device="warp-cpu")
     assert caught.value.hint == install_hint("gpu")
