@@ -20,7 +20,7 @@ from rewardgen.core.statistics import Interval, improvement_probability, mean_pr
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
-from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.ppo.settings import PROFILES, PpoSettings
 
 SEARCHED = ("half_cheetah", "hopper", "cartpole", "pusher", "ball_in_cup", "cheetah_flip", "ant", "stack_two")
 """Tasks on which settings are searched."""
@@ -36,22 +36,10 @@ HELD_OUT = (
 )
 """Tasks on which they are judged: other dynamics, horizons, control costs, contacts, with and without early ends."""
 
-_DENSE = {
-    "num_envs": 32,
-    "rollout_steps": 64,
-    "epochs": 8,
-    "minibatches": 16,
-    "learning_rate": 5e-4,
-    "value_rate": 1.0,
-    "std_rate": 1.0,
-    "initial_std": 0.6,
-    "max_grad_norm": 0.5,
-}
 SETTINGS: dict[str, dict[str, Any]] = {
     "task": {},
     "std": {"std_rate": 1.0},
-    "dense": _DENSE,
-    "dense-recomputed": _DENSE | {"recompute_advantages": True},
+    **PROFILES,
 }
 """Settings by name, as changes of those that a task ships (`task`)."""
 

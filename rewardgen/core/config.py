@@ -31,9 +31,9 @@ GPU's code."""
 FURTHER_SHARE = 3
 """Trainings with further seeds are at most one per this many other trainings of the search."""
 
-Ablation = Literal["critic", "analyzer", "tpe"]
+Ablation = Literal["critic", "analyzer", "tpe", "race"]
 """A part of the search to leave out, to measure its worth: the critic except for the reward's form, the analysis of
-trainings with the early stops, or the ranking of recorded episodes."""
+trainings with the early stops, the ranking of recorded episodes, or the race of training settings."""
 
 
 class RunConfig(Frozen):
@@ -124,7 +124,8 @@ class RunConfig(Frozen):
     films: bool = True
     """Film the best candidate of each generation and the chosen reward for the report."""
     ablate: tuple[Ablation, ...] = Field(default=(), strict=False)
-    """Part to leave out for comparison: `critic`, `analyzer` or `tpe`, the ranking of recorded episodes. Repeatable."""
+    """Part to leave out for comparison: `critic`, `analyzer`, `tpe`, the ranking of recorded episodes, or `race`, the
+    choice between training settings for a task without its own. Repeatable."""
 
     @model_validator(mode="after")
     def _options_fit_together(self) -> RunConfig:

@@ -34,11 +34,11 @@ from rewardgen.search.judge import JUDGES
 from rewardgen.search.strategy import STRATEGIES
 from rewardgen.store.history import History
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskCard
+from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskCard, Training
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.cache import BaselineCache, get_or_record_transitions
-from rewardgen.training.protocol import EXECUTORS, ExecutorSetup, TrainerSetup
+from rewardgen.training.protocol import EXECUTORS, ExecutorSetup, Trainer, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 
@@ -85,15 +85,10 @@ def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Rol
     return Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage, llm)
 
 
-def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
-    """Build the parts of a run; record the task's transitions if the folder has none."""
-    config, card, training = history.config, history.card, history.training
-    assert config is not None and card is not None and training is not None
-    limits = measuring(config)
-    if not folder.transitions.exists():
-        get_or_record_transitions(config.task, folder.transitions, limits)
-    judge = JUDGES.get(config.judge)(config)
-    reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
+def make_trainer(folder: RunFolder, history: History, training: Training) -> Trainer:
+    """Build a trainer of a run."""
+    config, card = history.config, history.card
+    assert config is not None and card is not None
     setup = TrainerSetup(
         task=config.task,
         settings=TRAINERS.get(training.trainer).recorded(training.settings),
@@ -104,11 +99,23 @@ def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
         names=TaskNames.of(card),
     )
     job = ExecutorSetup(training.trainer, setup, tuple(history.task_files), config.cluster, config.workers)
+    return EXECUTORS.get(config.executor).make(job)
+
+
+def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
+    """Build the parts of a run; record the task's transitions if the folder has none."""
+    config, card, training = history.config, history.card, history.training
+    assert config is not None and card is not None and training is not None
+    limits = measuring(config)
+    if not folder.transitions.exists():
+        get_or_record_transitions(config.task, folder.transitions, limits)
+    judge = JUDGES.get(config.judge)(config)
+    reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
     return Parts(
         designer=roles.designer,
         critic=Critic(None if "critic" in config.ablate else reviewer, roles.reader),
         analyzer=roles.analyzer,
-        trainer=EXECUTORS.get(config.executor).make(job),
+        trainer=make_trainer(folder, history, training),
         strategy=STRATEGIES.get(config.strategy)(config, judge),
         judge=judge,
         usage=roles.usage,

@@ -19,6 +19,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
 from rewardgen.search.context import final_trainings, processes
 from rewardgen.search.finals import opponents
+from rewardgen.search.racing import RACE_SEEDS
 from rewardgen.store.history import History
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.store.progress import Live
@@ -26,7 +27,7 @@ from rewardgen.store.records import DesignRequest, RewardSpec, SliceResult, Slic
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
-from rewardgen.training.setup import card_for, settings_for, trainer_of
+from rewardgen.training.setup import card_for, raced_settings, settings_for, trainer_of
 
 _LATER_PROMPTS = 2.0
 """Length of prompts with parents and their results, relative to those of the first generation."""
@@ -90,15 +91,21 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         settings = settings_for(trainer, task, config.env_steps, config.device)
         card = card_for(trainer, task, config.env_steps, config.seeds, config.device)
         usages = [_usage(config, folder, card, most=most) for most in (False, True)]
-        seconds = _seconds(config, trainer, settings, task.baselines, card, scratch) if measured else None
-    trainings = _trainings(config, len(task.baselines))
+        raced = [*raced_settings(config, task, settings).values()]
+        timed = [
+            _seconds(config, trainer, each, task.baselines, card, scratch / str(number))
+            for number, each in enumerate(raced or [settings])
+            if measured
+        ]
+    seconds = [each for each in timed if each]
+    trainings = _trainings(config, len(task.baselines), len(raced))
     costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
     workers = processes(config, getattr(settings, "device", "cpu"))
     minutes = None
     if seconds:
         # The timed training had a core; more processes than cores share the cores.
         at_once = min(workers, usable_cores()) if config.executor == PROCESSES else workers
-        fastest, slowest = _STACKED * seconds * trainings.low, seconds * trainings.high
+        fastest, slowest = _STACKED * min(seconds) * trainings.low, max(seconds) * trainings.high
         minutes = Span(low=fastest / at_once / 60, high=slowest / at_once / 60)
     return Forecast(
         candidates=config.generations * config.candidates,
@@ -158,11 +165,12 @@ def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:
     return (candidates + baselines) * config.seeds + further
 
 
-def _trainings(config: RunConfig, baselines: int) -> Span:
+def _trainings(config: RunConfig, baselines: int, raced: int) -> Span:
     """From a search of one generation that is decided at once, to all possible trainings."""
-    first = (config.candidates + baselines) * config.seeds
+    race = max(0, raced - 1) * baselines * min(RACE_SEEDS, config.seeds)
+    first = race + (config.candidates + baselines) * config.seeds
     fresh = min(BLOCK, config.final_seeds) * (1 + baselines)
-    search = _most_in_search(config, baselines, config.generations * config.candidates)
+    search = race + _most_in_search(config, baselines, config.generations * config.candidates)
     return Span(low=first + fresh, high=search + final_trainings(config, baselines))
 
 

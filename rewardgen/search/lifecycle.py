@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,11 +33,14 @@ from rewardgen.search.assembly import (
     kept_prompts,
     make_parts,
     make_roles,
+    make_trainer,
     measuring,
     own_prompts_of,
 )
+from rewardgen.search.context import Context
 from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
+from rewardgen.search.racing import race
 from rewardgen.search.search import run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History, Resumption
@@ -49,7 +53,7 @@ from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.cache import get_or_measure
-from rewardgen.training.setup import card_for, settings_for, trainer_of
+from rewardgen.training.setup import card_for, raced_settings, settings_for, trainer_of
 
 Confirm = Callable[[str, str], None]
 
@@ -294,14 +298,15 @@ def _record_beginning(
     source: str,
     check: GoalCheck | None,
 ) -> None:
-    first = config.seed * SEEDS_PER_RUN
+    first, trainer = config.seed * SEEDS_PER_RUN, config.trainer or trainer_of(task)
     journal.record(
         "run-started",
         format=FORMAT,
         run_id=folder.id,
         config=config.model_dump(mode="json"),
         card=card.model_dump(mode="json"),
-        training={"trainer": config.trainer or trainer_of(task), "settings": settings.model_dump(mode="json")},
+        training=_training(trainer, settings),
+        raced={name: _training(trainer, others) for name, others in raced_settings(config, task, settings).items()},
         baselines=task.baselines,
         given=source,
         task_files=task.files,
@@ -312,6 +317,10 @@ def _record_beginning(
     if check:
         journal.record("goal-checked", check=check.model_dump(mode="json"))
         journal.record("usage", usage=archived_usage(folder.calls).model_dump(mode="json"))
+
+
+def _training(trainer: str, settings: TrainerSettings) -> dict[str, Any]:
+    return {"trainer": trainer, "settings": settings.model_dump(mode="json")}
 
 
 def _init_source(config: RunConfig) -> str:
@@ -361,6 +370,9 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
     try:
         write_atomic(folder.card, card.model_dump_json(indent=1))
         parts = make_parts(folder, history, roles)
+        if history.raced:
+            race(Context(config, card, parts, journal), partial(make_trainer, folder, history), folder.scratch / "race")
+            parts = make_parts(folder, history, roles)
         if parts.strategy.learns and "tpe" not in config.ablate and not history.finalists:
             _require_episodes(folder, history)
         run_search(config, card, parts, journal)

@@ -24,6 +24,7 @@ EventKind = Literal[
     "run-started",
     "run-resumed",
     "goal-checked",
+    "settings-chosen",
     "feedback",
     "generation-started",
     "designed",
@@ -49,7 +50,8 @@ class Event(Frozen):
     """One line of `events.jsonl`.
 
     `data` by kind: `run-started`, `run-resumed`, `seeds-opened` and `finals-started` hold the fields of `Beginning`,
-    `Resumption`, `SeedRound` and `Finals` in `rewardgen.store.history`; `goal-checked` {check}; `feedback` {text};
+    `Resumption`, `SeedRound` and `Finals` in `rewardgen.store.history`, `settings-chosen` those of `Race`;
+    `goal-checked` {check}; `feedback` {text};
     `generation-started` {generation, slots}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase,
     slice}; `ranked` {ranking} (a new leader); `studied` {analysis}; `steps-doubted` {why} (after the first generation);
     `generation-finished` {generation, ranking}; `search-ended` {reason}; `usage` {usage} (total so far);

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from rewardgen.core.config import RunConfig, SandboxMode
 from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.formatting import number
 from rewardgen.core.schema import Frozen
 from rewardgen.core.statistics import Interval, Standing
 from rewardgen.store.events import FORMAT, Event, read_events
@@ -46,6 +47,8 @@ class Beginning(Frozen):
     config: RunConfig
     card: TaskCard
     training: Training
+    raced: dict[str, Training] = {}
+    """Trainer and settings by name, the usual ones first, if the task's own rewards decide between some."""
     baselines: dict[BaselineId, str]
     """Name to source of the task's own rewards."""
     task_files: dict[AbsolutePath, Digest]
@@ -56,6 +59,23 @@ class Beginning(Frozen):
     final_seeds: tuple[Count, ...] = Field(min_length=1)
     signature: str = ""
     """Signature of the user who started the run: `rewardgen.store.origin`."""
+
+
+class Race(Frozen):
+    """Data of `settings-chosen`: what the task's own rewards reached with each of some training settings."""
+
+    chosen: str
+    fitness: dict[str, float | None]
+    """Mean over the rewards and their seeds; None if a training failed or did not end."""
+    env_steps: Count
+    """Control steps of the trainings of the others, which are part of no result."""
+
+    @property
+    def text(self) -> str:
+        """The decision in a line."""
+        reached = {name: "none" if value is None else number(value) for name, value in self.fitness.items()}
+        others = ", ".join(f"`{name}`: {text}" for name, text in reached.items() if name != self.chosen)
+        return f"settings `{self.chosen}`: the task's own rewards reach {reached[self.chosen]} ({others})"
 
 
 class Resumption(Frozen):
@@ -155,6 +175,9 @@ class History:
         self.config: RunConfig | None = None
         self.card: TaskCard | None = None
         self.training: Training | None = None
+        self.raced: dict[str, Training] = {}
+        """Settings among which the race has not decided yet."""
+        self.race: Race | None = None
         self.init_source = ""
         """Source of the user's own reward, the first candidate; empty without `--init`."""
         self.baselines: dict[str, str] = {}
@@ -163,7 +186,7 @@ class History:
         self.signature = ""
         """Signature of the user who last agreed to the run's configuration."""
         self.changes: list[str] = []
-        """Changes made on resuming, a sentence each."""
+        """Changes since the start, made on resuming or by the race of settings, a sentence each."""
         self.goal_check: GoalCheck | None = None
         self.judgement: Judgement | None = None
         """A model's judgement of the chosen reward's policy."""
@@ -261,6 +284,10 @@ class History:
                 self._resume(Resumption.model_validate(data))
             case "goal-checked":
                 self.goal_check = GoalCheck.model_validate(data["check"])
+            case "settings-chosen":
+                self.race = Race.model_validate(data)
+                self.training, self.raced = self.raced[self.race.chosen], {}
+                self.changes.append(self.race.text)
             case "judged":
                 self.judgement = Judgement.model_validate(data["judgement"])
             case "feedback":
@@ -318,6 +345,7 @@ class History:
     def _begin(self, beginning: Beginning) -> None:
         self.run_id, self.config, self.card = beginning.run_id, beginning.config, beginning.card
         self.training, self.task_files = beginning.training, dict(beginning.task_files)
+        self.raced = {**beginning.raced}
         self.baselines, self.init_source = {**beginning.baselines}, beginning.given
         self.search_seeds, self.final_seeds = beginning.search_seeds, beginning.final_seeds
         self.signature = beginning.signature
@@ -367,7 +395,7 @@ class History:
     @property
     def spent_steps(self) -> int:
         """Control steps of all trainings."""
-        return sum(result.env_steps for result in self.trained.values())
+        return sum(result.env_steps for result in self.trained.values()) + (self.race.env_steps if self.race else 0)
 
     @property
     def search_steps(self) -> int:

@@ -106,6 +106,8 @@ class TrainerKind(NamedTuple):
     """Settings known to suit an environment, by Gymnasium's id, for tasks without their own."""
     loader: Path | None = None
     """A Python file that loads its policies without rewardgen; handed out beside them."""
+    profiles: Mapping[str, Mapping[str, Any]] = {}
+    """Changes of the settings by name; where a task has no settings of its own, they race with the usual ones."""
 
     def recorded(self, settings: Mapping[str, Any]) -> Any:
         """Return the settings that a run recorded.

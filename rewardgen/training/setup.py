@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from rewardgen.core.config import Device
+from rewardgen.core.config import Device, RunConfig
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
@@ -19,6 +19,8 @@ from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
+USUAL = "usual"
+"""Name of a trainer's defaults where settings race."""
 
 
 def trainer_of(task: MeasuredTask) -> str:
@@ -48,6 +50,18 @@ def settings_for(
         message = f"{task.card.name} is simulated" if not task.on_device else f"the trainer `{trainer}` trains"
         raise UsageError(f"{message} on the CPU only", "leave out `--device`")
     return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
+
+
+def raced_settings(config: RunConfig, task: MeasuredTask, usual: TrainerSettings) -> dict[str, TrainerSettings]:
+    """Return all settings by name among which the task's own rewards decide, `usual` first; empty if nothing is open.
+
+    Decided are the settings of a task that has some for its trainer, and those for a GPU, where none were compared.
+    """
+    trainer = config.trainer or trainer_of(task)
+    profiles, on_cpu = TRAINERS.get(trainer).profiles, getattr(usual, "device", "cpu") == "cpu"
+    if "race" in config.ablate or trainer in task.training or not (profiles and task.baselines and on_cpu):
+        return {}
+    return {USUAL: usual} | {name: usual.model_copy(update={**changes}) for name, changes in profiles.items()}
 
 
 def _available(device: Device | Literal["auto"]) -> Device:

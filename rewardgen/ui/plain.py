@@ -67,6 +67,8 @@ def describe(event: Event, history: History) -> str:
             return "; ".join([f"resumed run {history.run_id}", *history.changes[len(history.changes) - new :]])
         case "goal-checked":
             return history.goal_check.text if history.goal_check else ""
+        case "settings-chosen":
+            return history.changes[-1]
         case "judged":
             return history.judgement.text if history.judgement else ""
         case "generation-started":

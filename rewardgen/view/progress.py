@@ -30,7 +30,7 @@ class View(NamedTuple):
     usage: str = ""
     """Price and tokens of language model calls, with the limit; empty for the built-in designer."""
     past: tuple[str, ...] = ()
-    """A line per generation without rows."""
+    """A line on the training settings, if they were compared, and one per generation without rows."""
     rows: tuple[Row, ...] = ()
     """Candidates under way, then the task's own rewards."""
     best_fitness: float | None = None
@@ -94,7 +94,10 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         stage=stage(history) + (f": {doing}" if doing else ""),
         warning="; ".join(doubts(history)),
         usage=_usage(history, config),
-        past=tuple(past_line(history, generation) for generation in past),
+        past=(
+            *([history.race.text] if history.race else []),
+            *(past_line(history, generation) for generation in past),
+        ),
         rows=tuple(rows),
         best_fitness=card.best_fitness,
         elapsed_s=elapsed_s,
@@ -137,7 +140,7 @@ def stage(history: History) -> str:
         opened, most = len(history.seeds("final", history.finalists[0])), len(history.final_seeds)
         return f"finals on {f'{opened} of ' if opened else ''}at most {count(most, 'fresh seed')}"
     if not history.generations or history.config is None:
-        return "starting"
+        return "comparing training settings" if history.raced else "starting"
     current = history.generations[-1]
     return f"generation g{current.index:02d} ({current.index + 1} of at most {history.config.generations})"
 

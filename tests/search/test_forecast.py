@@ -9,7 +9,7 @@ from rewardgen.search.context import final_trainings, processes
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.store.journal import SilentListener
 from tests.search.parts import Crew, a_search
-from tests.tasks.files import POINT
+from tests.tasks.files import POINT, point
 
 RUN = RunConfig(task=str(POINT), candidates=4, generations=3, seeds=2, final_seeds=20)
 
@@ -27,6 +27,14 @@ def test_no_run_trains_more_than_is_foreseen(tmp_path, options):
     trainings = [what for kind, what in crew.calls if kind.startswith("train")]
     assert found.trainings.low <= len(trainings) <= found.trainings.high
     assert found.candidates == len(history.ids())
+
+
+def test_a_race_of_settings_trains_the_tasks_own_rewards_once_more(tmp_path):
+    config = RUN.model_copy(update={"task": point(tmp_path, ("    training = ", "    _training = "))})
+    raced, usual = (
+        forecast(config.model_copy(update={"ablate": ablate}), measured=False).trainings for ablate in ((), ("race",))
+    )
+    assert raced.low - usual.low == raced.high - usual.high == 4
 
 
 def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import model_validator
 
@@ -71,6 +71,24 @@ class PpoSettings(DeviceSettings):
         if self.num_envs * self.rollout_steps < self.minibatches:
             raise UsageError("num_envs * rollout_steps is below `minibatches`", "use more environments or steps")
         return self
+
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "dense": {
+        "num_envs": 32,
+        "epochs": 8,
+        "rollout_steps": 64,
+        "minibatches": 16,
+        "learning_rate": 5e-4,
+        "value_rate": 1.0,
+        "std_rate": 1.0,
+        "initial_std": 0.6,
+        "max_grad_norm": 0.5,
+        "recompute_advantages": True,
+    }
+}
+"""Changes of the settings by name, which suit other tasks than the defaults do; docs/performance.md compares them.
+`dense`: small steps, six times as many for each sample, by a policy that explores less widely and narrows early."""
 
 
 class PpoJob(TrainJob):

@@ -10,7 +10,7 @@ from rewardgen.core.files import cache_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import run_worker
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.ppo.settings import DeviceSettings, PpoSettings
+from rewardgen.training.ppo.settings import PROFILES, DeviceSettings, PpoSettings
 from rewardgen.training.process_trainer import Compiled, ProcessTrainer
 from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
 
@@ -57,4 +57,4 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     return Compiled(used.parent, most and most // per_slice)
 
 
-TRAINERS.register("ppo", TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, loader=STANDALONE))
+TRAINERS.register("ppo", TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE))

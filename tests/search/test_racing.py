@@ -1,0 +1,124 @@
+"""A task without settings of its own: its own rewards decide which of some the run trains with."""
+
+from functools import partial
+
+import pytest
+
+from rewardgen.core.config import RunConfig
+from rewardgen.sandbox.process import WorkerCancelled
+from rewardgen.search.context import Context, Parts
+from rewardgen.search.racing import race
+from rewardgen.store.events import FORMAT, EventLog
+from rewardgen.store.history import History
+from rewardgen.store.journal import Journal, SilentListener
+from rewardgen.store.records import Training
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.training.cache import get_or_measure
+from rewardgen.training.setup import raced_settings, settings_for
+from tests.builders import card, failed_slice, slice_result
+from tests.e2e.command import SHORTER, history, rewardgen, run_folder, table
+from tests.tasks.files import POINT, point
+
+USUAL, DENSE = 300_000, 300_001
+"""Steps of the two settings, by which the trainer below tells them apart."""
+OWN = ("    training = ", "    _training = ")
+
+
+class Trainer:
+    """Reaches a fitness by its settings; fails, stops as a crash would, or never ends, where it is told to."""
+
+    def __init__(self, training, fitness, trained, stop_after=99):
+        self.steps, self.fitness, self.trained, self.stop_after = training.env_steps, fitness, trained, stop_after
+
+    def train(self, rewards, slices, *, folder, on_progress, on_slice, cancel=None):
+        for spec in slices:
+            value = self.fitness[self.steps]
+            if value == "endless":
+                assert cancel.wait(5.0)
+                raise WorkerCancelled("it was cancelled")
+            if len(self.trained) == self.stop_after:
+                raise KeyboardInterrupt
+            self.trained.append((self.steps, spec.candidate_id, spec.seed))
+            failed = value is None
+            on_slice(
+                failed_slice(spec.candidate_id, spec.seed, "crash")
+                if failed
+                else slice_result(spec.candidate_id, spec.seed, value)
+            )
+
+
+def a_race(path, fitness, trained, stop_after=99, **config):
+    """The history of a run after its race."""
+    folder = RunFolder(path)
+    settings = RunConfig(task=str(POINT), seeds=3, **config)
+    past = History.load(folder) if folder.events.exists() else History()
+    journal = Journal(EventLog(folder.events), past, SilentListener())
+    if past.config is None:
+        usual, dense = ({"trainer": "ppo", "settings": {"env_steps": steps}} for steps in (USUAL, DENSE))
+        journal.record(
+            "run-started",
+            format=FORMAT,
+            run_id=folder.id,
+            config=settings.model_dump(mode="json"),
+            card=card().model_dump(mode="json"),
+            training=usual,
+            raced={"usual": usual, "dense": dense},
+            baselines={"human": f"human of {path}", "sparse": f"sparse of {path}"},
+            task_files={},
+            search_seeds=[0, 1, 2],
+            final_seeds=[5000],
+        )
+    run = Context(settings, card(), Parts(*[None] * 8), journal)  # type: ignore[arg-type]
+    race(run, partial(Trainer, fitness=fitness, trained=trained, stop_after=stop_after), path / "scratch")
+    return History.load(folder)
+
+
+def test_the_settings_that_reach_more_train_the_run(tmp_path):
+    past = a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained := [])
+    assert past.training == Training(trainer="ppo", settings={"env_steps": DENSE}) and past.raced == {}
+    assert past.changes == ["settings `dense`: the task's own rewards reach 2 (`usual`: 1)"]
+    assert sorted(trained) == [(s, id, seed) for s in (USUAL, DENSE) for id in ("human", "sparse") for seed in (0, 1)]
+    assert past.spent_steps == 4 * slice_result("human", 0, 1.0).env_steps, "what is part of no result counts too"
+
+
+@pytest.mark.parametrize("dense", [1.0, 0.5, None])
+def test_the_usual_settings_stay_where_others_are_no_better_or_fail(tmp_path, dense):
+    assert a_race(tmp_path, {USUAL: 1.0, DENSE: dense}, []).training.env_steps == USUAL
+
+
+def test_what_was_trained_before_a_crash_is_not_trained_again(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained := [], stop_after=6)
+    assert History.load(RunFolder(tmp_path)).raced
+    assert a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained).training.env_steps == DENSE
+    assert len(trained) == len({*trained}) == 8
+
+
+def test_a_time_limit_ends_a_race_with_the_usual_settings(tmp_path):
+    past = a_race(tmp_path, {USUAL: 1.0, DENSE: "endless"}, [], max_minutes=0.005)
+    assert past.training.env_steps == USUAL and "(`dense`: none)" in past.changes[0]
+
+
+def test_only_a_task_without_settings_of_its_own_leaves_them_open(tmp_path):
+    """Those of a GPU were not compared, and other trainers have one set."""
+    own, without = get_or_measure(str(POINT)), get_or_measure(point(tmp_path, OWN))
+
+    def raced(task, **options):
+        config = RunConfig(task="point", **options)
+        return list(raced_settings(config, task, settings_for(config.trainer, task)))
+
+    assert raced(without) == ["usual", "dense"]
+    assert raced(own) == raced(without, ablate=("race",)) == raced(without, trainer="sb3-ppo") == []
+    on_gpu = settings_for(None, without).model_copy(update={"device": "cuda"})
+    assert raced_settings(RunConfig(task="point"), without, on_gpu) == {}
+
+
+def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
+    done = rewardgen("run", point(tmp_path, OWN), *SHORTER, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    past = history(tmp_path)
+    assert past.race and past.race.text in done.stderr
+    winners = [past.trained["search", id, 0].final_fitness for id in ("human", "sparse")]
+    assert sum(winners) / 2 == pytest.approx(past.race.fitness[past.race.chosen])
+    assert past.race.text in run_folder(tmp_path).readme.read_text()
+    assert table(past)
