@@ -167,7 +167,8 @@ def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:
 
 def _trainings(config: RunConfig, baselines: int, raced: int) -> Span:
     """From a search of one generation that is decided at once, to all possible trainings."""
-    race = max(0, raced - 1) * baselines * min(RACE_SEEDS, config.seeds)
+    shared = min(len(RACE_SEEDS), config.seeds) if config.seed == 0 and raced else 0
+    race = (raced * len(RACE_SEEDS) - shared) * baselines
     first = race + (config.candidates + baselines) * config.seeds
     fresh = min(BLOCK, config.final_seeds) * (1 + baselines)
     search = race + _most_in_search(config, baselines, config.generations * config.candidates)

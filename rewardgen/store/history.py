@@ -68,7 +68,7 @@ class Race(Frozen):
     fitness: dict[str, float | None]
     """Mean over the rewards and their seeds; None if a training failed or did not end."""
     env_steps: Count
-    """Control steps of the trainings of the others, which are part of no result."""
+    """Control steps of the trainings that the search does not use."""
 
     @property
     def text(self) -> str:

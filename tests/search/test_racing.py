@@ -47,7 +47,7 @@ class Trainer:
             )
 
 
-def a_race(path, fitness, trained, stop_after=99, **config):
+def a_race(path, fitness, trained, stop_after=99, first=0, **config):
     """The history of a run after its race."""
     folder = RunFolder(path)
     settings = RunConfig(task=str(POINT), seeds=3, **config)
@@ -65,7 +65,7 @@ def a_race(path, fitness, trained, stop_after=99, **config):
             raced={"usual": usual, "dense": dense},
             baselines={"human": f"human of {path}", "sparse": f"sparse of {path}"},
             task_files={},
-            search_seeds=[0, 1, 2],
+            search_seeds=[first, first + 1, first + 2],
             final_seeds=[5000],
         )
     run = Context(settings, card(), Parts(*[None] * 8), journal)  # type: ignore[arg-type]
@@ -118,7 +118,14 @@ def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
     assert done.returncode == 0, done.stderr
     past = history(tmp_path)
     assert past.race and past.race.text in done.stderr
-    winners = [past.trained["search", id, 0].final_fitness for id in ("human", "sparse")]
-    assert sum(winners) / 2 == pytest.approx(past.race.fitness[past.race.chosen])
+    assert set(past.race.fitness) == {"usual", "dense"} and None not in past.race.fitness.values()
+    assert past.training.settings["recompute_advantages"] == (past.race.chosen == "dense")
     assert past.race.text in run_folder(tmp_path).readme.read_text()
     assert table(past)
+
+
+def test_runs_with_other_seeds_choose_by_the_same_trainings(tmp_path):
+    trained = []
+    past = a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained, first=10_000)
+    assert {seed for _, _, seed in trained} == {0, 1}
+    assert past.spent_steps == 8 * slice_result("human", 0, 1.0).env_steps, "none of them is part of the search"
