@@ -1,4 +1,4 @@
-"""Gymnasium's Ant-v5. Its human reward does not solve it: 0.1 m/s over three seeds, and given 6 million steps too."""
+"""Gymnasium's Ant-v5."""
 
 import torch
 
@@ -24,7 +24,7 @@ class Ant(MujocoTask):
     needs_contact_forces = True
     solved_fitness = 1.0
     slow = True
-    training = {"ppo": PpoSettings(env_steps=1_000_000)}
+    training = {"ppo": PpoSettings.dense(env_steps=1_000_000)}
 
     x_position = Var("m", "position of the torso along the world's +x axis; episodes begin near 0")
     y_position = Var("m", "position of the torso along the world's +y axis (to the left); episodes begin near 0")

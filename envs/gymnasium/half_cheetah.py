@@ -23,7 +23,7 @@ class HalfCheetah(MujocoTask):
     frame_skip = 5
     episode_steps = 1000
     solved_fitness = 3.0
-    training = {"ppo": PpoSettings(env_steps=500_000)}
+    training = {"ppo": PpoSettings.dense(env_steps=500_000)}
 
     x_position = Slide("rootx").position.told("position of the torso along +x; episodes begin near 0")
     x_velocity = Var("m/s", "forward velocity of the torso along +x, mean over the control step")

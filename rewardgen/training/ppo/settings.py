@@ -66,6 +66,11 @@ class PpoSettings(DeviceSettings):
     recompute_advantages: bool = False
     """True to estimate advantages and value targets anew in each epoch (Andrychowicz et al. 2021, section 3.5)."""
 
+    @classmethod
+    def dense(cls, **settings: Any) -> Self:
+        """Settings of the profile `dense` (see `PROFILES`), and others."""
+        return cls(**PROFILES["dense"] | settings)
+
     @model_validator(mode="after")
     def _fills_minibatches(self) -> PpoSettings:
         if self.num_envs * self.rollout_steps < self.minibatches:
