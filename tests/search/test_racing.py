@@ -15,6 +15,7 @@ from rewardgen.store.records import Training
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.setup import raced_settings, settings_for
+from rewardgen.view.progress import stage, view
 from tests.builders import card, failed_slice, slice_result
 from tests.e2e.command import SHORTER, history, rewardgen, run_folder, table
 from tests.tasks.files import POINT, point
@@ -77,6 +78,7 @@ def test_the_settings_that_reach_more_train_the_run(tmp_path):
     past = a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained := [])
     assert past.training == Training(trainer="ppo", settings={"env_steps": DENSE}) and past.raced == {}
     assert past.changes == ["settings `dense`: the task's own rewards reach 2 (`usual`: 1)"]
+    assert view(past, {}).past == (past.changes[0],), "a live screen keeps it"
     assert sorted(trained) == [(s, id, seed) for s in (USUAL, DENSE) for id in ("human", "sparse") for seed in (0, 1)]
     assert past.spent_steps == 4 * slice_result("human", 0, 1.0).env_steps, "what is part of no result counts too"
 
@@ -89,7 +91,7 @@ def test_the_usual_settings_stay_where_others_are_no_better_or_fail(tmp_path, de
 def test_what_was_trained_before_a_crash_is_not_trained_again(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained := [], stop_after=6)
-    assert History.load(RunFolder(tmp_path)).raced
+    assert stage(History.load(RunFolder(tmp_path))) == "comparing training settings"
     assert a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained).training.env_steps == DENSE
     assert len(trained) == len({*trained}) == 8
 
