@@ -370,7 +370,7 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
     try:
         write_atomic(folder.card, card.model_dump_json(indent=1))
         parts = make_parts(folder, history, roles)
-        if history.raced:
+        if history.raced and "race" not in config.ablate:
             race(Context(config, card, parts, journal), partial(make_trainer, folder, history), folder.scratch / "race")
             parts = make_parts(folder, history, roles)
         if parts.strategy.learns and "tpe" not in config.ablate and not history.finalists:

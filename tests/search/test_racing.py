@@ -7,12 +7,13 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.context import Context, Parts
+from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.search.racing import race
 from rewardgen.store.events import FORMAT, EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, SilentListener
 from rewardgen.store.records import Training
-from rewardgen.store.run_folder import RunFolder
+from rewardgen.store.run_folder import RunFolder, list_runs
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.setup import raced_settings, settings_for
 from rewardgen.view.progress import stage, view
@@ -124,6 +125,20 @@ def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
     assert past.training.settings["recompute_advantages"] == (past.race.chosen == "dense")
     assert past.race.text in run_folder(tmp_path).readme.read_text()
     assert table(past)
+
+
+def test_a_run_that_is_resumed_may_leave_the_race_out(tmp_path):
+    class Stops(SilentListener):
+        def note(self, text):
+            if text.startswith("comparing"):
+                raise KeyboardInterrupt
+
+    task, short = point(tmp_path, OWN), {"candidates": 1, "generations": 1, "seeds": 1, "leaders": 1, "final_seeds": 1}
+    with pytest.raises(KeyboardInterrupt):
+        start(RunConfig(task=task, env_steps=4096, films=False, **short), tmp_path / "runs", Stops())
+    (folder,) = list_runs(tmp_path / "runs")
+    past = resume(folder, SilentListener(), Resume(changes={"ablate": ("race",)})).history
+    assert past.summary and past.race is None and not past.training.settings["recompute_advantages"]
 
 
 def test_runs_with_other_seeds_choose_by_the_same_trainings(tmp_path):
