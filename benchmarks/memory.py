@@ -13,8 +13,9 @@ from benchmarks.setups import setup_of
 from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.mujoco_task import MujocoTask
+from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
-from rewardgen.training.ppo.train_job import SliceBatch
+from rewardgen.training.shared.batch import SliceBatch
 
 _UPDATES = 2
 
@@ -51,7 +52,7 @@ class Memory:
                 settings=settings.model_copy(update={"env_steps": steps, "evaluation_phases": 1}),
                 folder=folder,
             )
-            SliceBatch(loaded, job, lambda message: None).run()
+            SliceBatch(loaded, job, lambda message: None, Learner).run()
         return {"mib": peak_mib()}
 
 

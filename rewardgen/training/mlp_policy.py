@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewardgen.training.policies import Arrays, save_policy
-from rewardgen.training.ppo.policy import from_policy_units
+from rewardgen.training.policies import Arrays, from_policy_units, save_policy
 
 Activation = Literal["tanh", "relu", "elu"]
 Squash = Literal["clip", "tanh", "tanh2", "choice"]

@@ -137,6 +137,11 @@ def load_policy(path: Path) -> Policy:
         raise RunFolderError(f"{path} is not a policy file: {error}", _HINT) from error
 
 
+def from_policy_units(action: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Actuator units for actions (..., A) in units of half the range between `low` and `high`, which broadcast."""
+    return (high + low) / 2 + (high - low) / 2 * action
+
+
 def misfit(policy: Policy, envs: VecEnv) -> str:
     """Return why a policy cannot act on a task's envs; empty if it can."""
     sizes = {

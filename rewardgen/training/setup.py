@@ -16,6 +16,7 @@ from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
 from rewardgen.training.ppo.settings import DeviceSettings
 from rewardgen.training.protocol import TRAINERS
+from rewardgen.training.sac import trainer as _sac  # noqa: F401
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"

@@ -15,8 +15,8 @@ from rewardgen.tasks.record_transitions import record_transitions
 from rewardgen.training.mlp_policy import MlpPolicy, unnormalised
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
-from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.policy import StackedPolicy
+from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.shared.seeding import slice_generators
 from tests.search.parts import Crew, a_search
 

@@ -14,7 +14,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainerSettings, Verdict
 from rewardgen.training.cache import get_or_record_transitions
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
-from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings
+from rewardgen.training.sb3.settings import Sb3PpoSettings, Sb3SacSettings
 from tests.sandbox.confined import World
 from tests.security.corpus import ATTACKS
 from tests.security.harness import Seen, in_worker, placed
@@ -27,7 +27,7 @@ SHORT = TINY.model_copy(update={"env_steps": 256, "num_envs": 4, "rollout_steps"
 _LIKE_TINY = TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs", "hidden"})
 _TINY_SB3 = Sb3PpoSettings(**_LIKE_TINY, options={"n_steps": TINY.rollout_steps, "batch_size": 256, "n_epochs": 1})
 _SHORT_SB3 = _TINY_SB3.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})
-_TINY_SAC = SacSettings(**_LIKE_TINY, options={"learning_starts": 64, "train_freq": 16, "batch_size": 32})
+_TINY_SAC = Sb3SacSettings(**_LIKE_TINY, options={"learning_starts": 64, "train_freq": 16, "batch_size": 32})
 _WARP = {"device": "cuda" if torch.cuda.is_available() else "warp-cpu"}
 _TINY_RSL_RL = RslRlSettings(
     **TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs"})

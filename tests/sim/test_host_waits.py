@@ -9,8 +9,8 @@ from rewardgen.sim.draws import Draws, stream_keys
 from rewardgen.sim.host_waits import HostWaits
 from rewardgen.tasks.loading import load_task, shipped_task, shipped_tasks
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
-from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
-from rewardgen.training.ppo.rollout import Collector
+from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.shared.rollout import Collector
 from rewardgen.training.shared.seeding import slice_generators
 from tests.devices import kernels  # noqa: F401
 

@@ -22,7 +22,7 @@ import json, os, pickle, time
 from rewardgen.core import errors
 from rewardgen.store.records import SliceFailure
 from tests.sandbox import misdeeds
-from rewardgen.training.ppo import train_job as batch
+from rewardgen.training.shared import batch
 
 class Told(dict):
     def model_dump(self, mode):

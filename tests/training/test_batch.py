@@ -4,8 +4,9 @@ import torch
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.tasks.loading import load_task
 from rewardgen.training.policies import load_policy
-from rewardgen.training.ppo.rollout import Rollout
-from rewardgen.training.ppo.train_job import SliceBatch, evaluation_updates, unobservable
+from rewardgen.training.ppo.learner import Learner
+from rewardgen.training.shared.batch import SliceBatch, evaluation_updates, unobservable
+from rewardgen.training.shared.rollout import Rollout
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 NEVER = "def compute_reward(pole_upright):\n    return {'x': torch.log(pole_upright - 2.0)}\n"
@@ -15,7 +16,7 @@ HUGE = "def compute_reward(pole_upright):\n    return {'x': 1e30 * pole_upright}
 def train(the_job):
     """Results by candidate and seed, and what was reported."""
     reported = []
-    results = SliceBatch(load_task("cartpole"), the_job, reported.append).run()
+    results = SliceBatch(load_task("cartpole"), the_job, reported.append, Learner).run()
     return {(each.candidate_id, each.seed): each for each in results}, reported
 
 

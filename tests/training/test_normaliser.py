@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
+from rewardgen.training.shared.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
 
 CPU = torch.device("cpu")
 

@@ -9,9 +9,9 @@ import torch
 from rewardgen.core.errors import RunFolderError
 from rewardgen.training.policies import load_policy, save_policy, side_by_side
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
-from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.protocol import POLICY_KINDS
+from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.shared.seeding import slice_generators
 
 CPU = torch.device("cpu")

@@ -4,7 +4,7 @@ import torch
 from rewardgen.training.ppo import update as ppo
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.settings import PpoSettings
-from rewardgen.training.ppo.update import StackedAdam
+from rewardgen.training.shared.adam import StackedAdam
 from rewardgen.training.shared.seeding import slice_generators
 
 CPU = torch.device("cpu")

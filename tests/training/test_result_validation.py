@@ -6,8 +6,9 @@ from rewardgen.core.errors import WorkerError
 from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.ppo.train_job import SliceBatch
+from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.result_validation import ResultValidator, TaskNames, measurements
+from rewardgen.training.shared.batch import SliceBatch
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, job
 
 A, B = SliceSpec(candidate_id="a", seed=0), SliceSpec(candidate_id="b", seed=0)
@@ -19,7 +20,7 @@ def honest(tmp_path_factory):
     """What a training answers of one slice that is sound and one that failed."""
     the_job = job(tmp_path_factory.mktemp("policies"), {"a": UPRIGHT, "b": NAN_WHEN_FAST})
     reported = []
-    results = SliceBatch(load_task("cartpole"), the_job, reported.append).run()
+    results = SliceBatch(load_task("cartpole"), the_job, reported.append, Learner).run()
     return [each.model_dump(mode="json") for each in results], reported
 
 

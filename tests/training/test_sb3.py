@@ -15,7 +15,7 @@ from rewardgen.tasks.members import baseline_sources
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
-from rewardgen.training.sb3.settings import SacSettings, Sb3Job, Sb3PpoSettings, Td3Settings, _zoo, tuned
+from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Sb3SacSettings, Sb3Td3Settings, _zoo, tuned
 from rewardgen.training.sb3.train_job import Sb3Training, learner, train_sb3_job
 from rewardgen.training.setup import card_for, settings_for
 from rewardgen.training.shared.seeding import derive_seed
@@ -24,13 +24,13 @@ from tests.e2e.command import POINT
 FAST = {"env_steps": 200, "evaluation_phases": 2, "evaluation_envs": 2, "hidden": (8,)}
 SETTINGS = {
     "ppo": Sb3PpoSettings(**FAST, num_envs=2, options={"n_steps": 50, "batch_size": 50, "n_epochs": 2}),
-    "sac": SacSettings(**FAST),
-    "td3": Td3Settings(**FAST),
+    "sac": Sb3SacSettings(**FAST),
+    "td3": Sb3Td3Settings(**FAST),
     "ppo, relu and falling": Sb3PpoSettings(
         **FAST, activation="relu", falling=("learning_rate", "clip_range"), options={"n_steps": 50, "clip_range": 0.2}
     ),
-    "sac, gSDE": SacSettings(**FAST, learning_rate=0.01, options={"use_sde": True, "learning_starts": 5}),
-    "td3, correlated": Td3Settings(**FAST, noise_kind="ornstein-uhlenbeck", falling=("learning_rate",)),
+    "sac, gSDE": Sb3SacSettings(**FAST, learning_rate=0.01, options={"use_sde": True, "learning_starts": 5}),
+    "td3, correlated": Sb3Td3Settings(**FAST, noise_kind="ornstein-uhlenbeck", falling=("learning_rate",)),
 }
 CLOSE = "def compute_reward(position):\n    return {'close': -position.abs()}\n"
 LOST = "def compute_reward(position):\n    return {'x': torch.log(position - position - 1.0)}\n"

@@ -8,9 +8,12 @@ import torch
 
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.mlp import StackedMLP, Weights
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
-from rewardgen.training.ppo.train_job import SliceBatch
+from rewardgen.training.sac.learner import SacLearner
+from rewardgen.training.sac.settings import SacJob, SacSettings
+from rewardgen.training.shared.batch import SliceBatch
 from tests.devices import kernels  # noqa: F401
 
 REWARDS = {
@@ -39,6 +42,18 @@ ODD = USUAL.model_copy(
         "recompute_advantages": True,
     }
 )
+SAC = SacSettings(env_steps=512, num_envs=16, batch=32, random_steps=128, evaluation_phases=2, evaluation_envs=3)
+ODD_SAC = SAC.model_copy(
+    update={
+        "env_steps": 600,
+        "num_envs": 7,
+        "rollout_steps": 5,
+        "hidden": (48, 16),
+        "replay": 230,
+        "evaluation_envs": 1,
+        "n_step": 4,
+    }
+)
 BESIDE = {
     "alone": [("a", 7)],
     "first of two": [("a", 7), ("b", 1)],
@@ -49,7 +64,8 @@ BESIDE = {
 
 def trained(job):
     """What comes out of each slice, by candidate and seed: its result but for the time, and its policy file."""
-    results = SliceBatch(load_task(job.task), job, lambda message: None).run()
+    learner = SacLearner if isinstance(job, SacJob) else Learner
+    results = SliceBatch(load_task(job.task), job, lambda message: None, learner).run()
     return {
         (each.candidate_id, each.seed): (
             each.model_dump(exclude={"wall_s"}),
@@ -65,7 +81,8 @@ def job(task, folder, slices, settings):
         RewardSpec(candidate_id=name, source=REWARDS[task][name]) for name in dict.fromkeys(n for n, _ in slices)
     )
     specs = (SliceSpec(candidate_id=name, seed=seed) for name, seed in slices)
-    return PpoJob(task=task, rewards=tuple(rewards), slices=tuple(specs), settings=settings, folder=str(folder))
+    kind = SacJob if isinstance(settings, SacSettings) else PpoJob
+    return kind(task=task, rewards=tuple(rewards), slices=tuple(specs), settings=settings, folder=str(folder))
 
 
 @pytest.mark.slow
@@ -83,6 +100,8 @@ def test_on_a_device_too(tmp_path):
     [
         pytest.param("cartpole", USUAL, id="cartpole-usual"),
         pytest.param("walker2d", ODD, id="walker2d-odd"),
+        pytest.param("cartpole", SAC, id="cartpole-sac"),
+        pytest.param("walker2d", ODD_SAC, id="walker2d-odd-sac"),
     ],
 )
 def test_a_slice_trains_to_the_same_bits_alone_and_among_others(tmp_path, task, settings):

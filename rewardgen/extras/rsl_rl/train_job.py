@@ -17,9 +17,9 @@ from rewardgen.core.extras import install_hint
 from rewardgen.extras.rsl_rl.settings import RslRlJob, RslRlSettings
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import Activation, MlpPolicy, layers_of, unnormalised
-from rewardgen.training.ppo.normaliser import RewardScaler
-from rewardgen.training.ppo.policy import from_policy_units
+from rewardgen.training.policies import from_policy_units
 from rewardgen.training.ppo.train_job import use_kernels
+from rewardgen.training.shared.normaliser import RewardScaler
 from rewardgen.training.shared.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.shared.slices import Report
 

@@ -12,27 +12,41 @@ from torch import Tensor
 
 from rewardgen.training.ppo import update as ppo
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
-from rewardgen.training.ppo.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
-from rewardgen.training.ppo.rollout import Rollout
+from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.shared.adam import StackedAdam
+from rewardgen.training.shared.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
+from rewardgen.training.shared.rollout import Rollout
 from rewardgen.training.shared.seeding import slice_generators
 
 
 class Learner:
-    """PPO for S slices. A slice learns the same alone and among others, to the last bit."""
+    """PPO for S slices; see `rewardgen.training.shared.batch.SliceLearner`."""
 
-    def __init__(self, sizes: NetworkSizes, seeds: Sequence[int], settings: PpoSettings, device: torch.device) -> None:
+    def __init__(
+        self, observation: int, action: int, seeds: Sequence[int], settings: PpoSettings, device: torch.device
+    ) -> None:
         self._settings = settings
+        sizes = NetworkSizes(observation, action, settings.hidden)
         initial = initial_parameters(sizes, slice_generators(seeds, "networks", device), settings.initial_std)
         self.networks = ActorCritic(sizes, initial)
         self.normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), sizes.observation, device))
         rates = self.networks.rates(settings.value_rate, settings.std_rate)
-        self._optimiser = ppo.StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
+        self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
         self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
         self._orders = slice_generators(seeds, "minibatches", device)
 
+    def act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """See `SliceLearner.act`."""
+        mean = self.networks.policy(self.normaliser(observation))
+        return mean + noise * self.networks.log_std.exp(), mean
+
+    def policies(self, low: Tensor, high: Tensor) -> StackedPolicy:
+        """See `SliceLearner.policies`."""
+        return StackedPolicy(self.networks, self.normaliser, low, high)
+
     def learn(self, rollout: Rollout, reward: Tensor) -> list[float]:
-        """Improve the policies by one rollout and its rewards (T, S, N); return the clipped share of each slice's."""
+        """See `SliceLearner.learn`."""
         # The old policy's probabilities are those of the actions as they were drawn, so the newest moments may be used.
         self.normaliser.update(_rows(rollout.observation))
         settings, observation = self._settings, self.normaliser(_rows(rollout.observation))
@@ -69,11 +83,11 @@ class Learner:
         return self.networks.value(observation).unflatten(1, (steps, num_envs)).transpose(0, 1)
 
     def diverged(self) -> list[int]:
-        """Indices of the slices with parameters that are not finite."""
+        """See `SliceLearner.diverged`."""
         return (~self.networks.flat.isfinite().all(1)).nonzero()[:, 0].tolist()
 
     def keep(self, kept: Sequence[int]) -> None:
-        """Drop all slices but those with these indices, in order."""
+        """See `SliceLearner.keep`."""
         rows = list(kept)
         self.networks = ActorCritic(self.networks.sizes, self.networks.flat[rows])
         self.normaliser = ObservationNormaliser(self.normaliser.moments.of_slices(rows))

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewardgen.training.policies import Arrays, PolicyStack, save_policy
+from rewardgen.training.policies import Arrays, PolicyStack, from_policy_units, save_policy
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, pack
-from rewardgen.training.ppo.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
 
 _MAX_WIDTH = 1 << 14
 _MAX_LAYERS = 16
@@ -47,11 +47,6 @@ class StackedPolicy:
         }
         arrays |= {f"parameter/{name}": value[index] for name, value in self._networks.parameters.items()}
         save_policy(path, "ppo", {name: value.detach().cpu() for name, value in arrays.items()})
-
-
-def from_policy_units(action: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Actuator units for actions (..., A) in units of half the range between `low` and `high`, which broadcast."""
-    return (high + low) / 2 + (high - low) / 2 * action
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Sb3PpoSettings(Sb3Settings):
         return self.env_steps + self.num_envs * self.options.get("n_steps", 2048)
 
 
-class SacSettings(Sb3Settings):
+class Sb3SacSettings(Sb3Settings):
     """SAC with SB3's defaults, which rl-baselines3-zoo has for MuJoCo too; a buffer per slice."""
 
     algorithm: Literal["sac"] = "sac"
@@ -61,7 +61,7 @@ class SacSettings(Sb3Settings):
     learning_rate: float = 3e-4
 
 
-class Td3Settings(Sb3Settings):
+class Sb3Td3Settings(Sb3Settings):
     """TD3 with the exploration noise of rl-baselines3-zoo for MuJoCo; a buffer per slice."""
 
     algorithm: Literal["td3"] = "td3"
@@ -76,7 +76,7 @@ class Td3Settings(Sb3Settings):
 class Sb3Job(TrainJob):
     """Payload of one worker."""
 
-    settings: Annotated[Sb3PpoSettings | SacSettings | Td3Settings, Field(discriminator="algorithm")]
+    settings: Annotated[Sb3PpoSettings | Sb3SacSettings | Sb3Td3Settings, Field(discriminator="algorithm")]
 
 
 def tuned(algorithm: str, environment: str) -> dict[str, Any]:
@@ -88,7 +88,11 @@ def tuned(algorithm: str, environment: str) -> dict[str, Any]:
     settings = dict(_zoo()[algorithm][name])
     steps = settings["env_steps"]
     origin = f"Settings are those of RL Baselines3 Zoo for {name}, which trains for {steps:,} steps."
-    ours = {"ppo": Sb3PpoSettings, "sac": SacSettings, "td3": Td3Settings}[algorithm].model_fields["env_steps"].default
+    ours = (
+        {"ppo": Sb3PpoSettings, "sac": Sb3SacSettings, "td3": Sb3Td3Settings}[algorithm]
+        .model_fields["env_steps"]
+        .default
+    )
     return {**settings, "env_steps": min(steps, ours), "origin": origin}
 
 

@@ -19,8 +19,8 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.mlp_policy import MlpPolicy, layers_of, unnormalised
-from rewardgen.training.ppo.policy import from_policy_units
-from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Td3Settings
+from rewardgen.training.policies import from_policy_units
+from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Sb3Td3Settings
 from rewardgen.training.shared.one_slice import SliceTraining, train_in_turn
 from rewardgen.training.shared.slices import Report
 
@@ -115,7 +115,7 @@ def learner(settings: Any, env: Any, seed: int) -> BaseAlgorithm:
         kind = SAC
         arguments["buffer_size"] = steps
         arguments["learning_starts"] = min(arguments.get("learning_starts", _LEARNING_STARTS), steps // 10)
-    if isinstance(settings, Td3Settings):
+    if isinstance(settings, Sb3Td3Settings):
         kind, size = TD3, env.action_space.shape[0]
         noise = NormalActionNoise if settings.noise_kind == "normal" else OrnsteinUhlenbeckActionNoise
         arguments["action_noise"] = noise(np.zeros(size), np.full(size, settings.noise))

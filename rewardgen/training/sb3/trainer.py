@@ -8,7 +8,7 @@ from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.process_trainer import ProcessTrainer
 from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
-from rewardgen.training.sb3.settings import SacSettings, Sb3PpoSettings, Td3Settings, tuned
+from rewardgen.training.sb3.settings import Sb3PpoSettings, Sb3SacSettings, Sb3Td3Settings, tuned
 
 TRAIN_SB3 = register("train-sb3", "rewardgen.training.sb3.train_job:train_sb3_job", inputs=TASK_FILES)
 
@@ -25,8 +25,8 @@ _OFF_POLICY = f"{_AS_IT_IS} learned from well. The time limit is no end for it."
 
 for _name, _settings, _notes in (
     ("ppo", Sb3PpoSettings, NORMALISED),
-    ("sac", SacSettings, _OFF_POLICY),
-    ("td3", Td3Settings, _OFF_POLICY),
+    ("sac", Sb3SacSettings, _OFF_POLICY),
+    ("td3", Sb3Td3Settings, _OFF_POLICY),
 ):
     _learner, _tuned = f"{_name.upper()} (Stable-Baselines3)", partial(tuned, _name)
     _kind = TrainerKind(sb3_trainer, _settings, _learner, _notes, _name == "ppo", _tuned, STANDALONE)

@@ -75,7 +75,7 @@ class Rewards:
         return sorted({"action", *(name for program in self._programs.values() for name in program.inputs)})
 
     def keep(self, kept: Sequence[int]) -> None:
-        """See `Learner.keep`."""
+        """See `SliceLearner.keep`."""
         self._specs = [self._specs[index] for index in kept]
         self._programs = {place: self._programs[index] for place, index in enumerate(kept) if index in self._programs}
         self._problems = {place: self._problems[index] for place, index in enumerate(kept) if index in self._problems}

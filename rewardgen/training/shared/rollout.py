@@ -5,16 +5,17 @@ Shapes: T steps, S slices, N envs per slice, O observation size, A action size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from rewardgen.sim.vec_env import Step, VecEnv
-from rewardgen.training.ppo.networks import ActorCritic
-from rewardgen.training.ppo.normaliser import ObservationNormaliser
-from rewardgen.training.ppo.policy import from_policy_units
+from rewardgen.training.policies import from_policy_units
+
+Act = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Actions and their means for observations and noise; see `SliceLearner.act`."""
 
 
 @dataclass(frozen=True)
@@ -43,24 +44,23 @@ class Collector:
         self._begins = torch.ones(envs.num_envs, dtype=torch.bool, device=envs.device)
 
     @torch.no_grad()
-    def collect(self, networks: ActorCritic, normaliser: ObservationNormaliser, steps: int) -> Rollout:
-        """Act for T control steps with the stochastic policies; the normaliser stays unchanged."""
-        noise = self._noise(steps, networks.sizes.action) * networks.log_std.exp()
-        observations, means, begins, outcomes = [], [], [], []
-        for exploration in noise:
+    def collect(self, act: Act, steps: int) -> Rollout:
+        """Act for T control steps; see `SliceLearner.act`."""
+        observations, actions, means, begins, outcomes = [], [], [], [], []
+        for noise in self._noise(steps):
             observations.append(self._observation)
-            mean = networks.policy(normaliser(self._by_slice(self._observation)))
+            action, mean = act(self._by_slice(self._observation), noise)
+            actions.append(action)
             means.append(mean)
-            step = self._step(self._in_actuator_units(mean + exploration))
+            step = self._step(self._in_actuator_units(action))
             outcomes.append(step)
             begins.append(self._begins)
             self._observation, self._begins = step.observation, step.terminated | step.truncated
-        mean = torch.stack(means)
         return Rollout(
             observation=self._by_slice(torch.stack(observations)),
             final_observation=self._by_slice(torch.stack([step.final_observation for step in outcomes])),
-            action=mean + noise,
-            mean=mean,
+            action=torch.stack(actions),
+            mean=torch.stack(means),
             terminated=self._by_slice(torch.stack([step.terminated for step in outcomes])),
             done=self._by_slice(torch.stack([step.terminated | step.truncated for step in outcomes])),
             begins=torch.stack(begins),
@@ -68,7 +68,7 @@ class Collector:
         )
 
     def keep(self, kept: Sequence[int]) -> None:
-        """See `Learner.keep`; the envs of dropped slices rest."""
+        """See `SliceLearner.keep`; the envs of dropped slices rest."""
         rows = list(kept)
         self._observation = self._by_slice(self._observation)[rows].flatten(0, 1)
         self._begins = self._by_slice(self._begins)[rows].flatten(0, 1)
@@ -91,8 +91,8 @@ class Collector:
     def _in_actuator_units(self, action: Tensor) -> Tensor:
         return from_policy_units(action.flatten(0, 1), self._envs.action_low, self._envs.action_high)
 
-    def _noise(self, steps: int, actions: int) -> Tensor:
-        shape = (steps, self._ids.shape[1], actions)
+    def _noise(self, steps: int) -> Tensor:
+        shape = (steps, self._ids.shape[1], self._envs.action_size)
         noise = [torch.randn(shape, generator=source, device=source.device) for source in self._generators]
         return torch.stack(noise, dim=1)
 

@@ -86,15 +86,25 @@ class RewardScaler:
 
     def __call__(self, reward: Tensor, done: Tensor) -> Tensor:
         """Scale a rollout's rewards (T, S, N), where `done` (T, S, N) marks the last steps of episodes."""
+        self.update(reward, done)
+        return self.scaled(reward)
+
+    def update(self, reward: Tensor, done: Tensor) -> None:
+        """Add a rollout's rewards (T, S, N); see `__call__`."""
         returns = []
         for step, ended in zip(reward.double(), done, strict=True):
             self._returns = self._returns * self._discount + step
             returns.append(self._returns)
             self._returns = self._returns.masked_fill(ended, 0.0)
         self._moments.update(torch.cat(returns, dim=1).unsqueeze(-1))
-        scale = (self._moments.variance + _TINY).rsqrt()
         size = reward.transpose(0, 1).flatten(1).double().abs()
         whole = size.sum(1)
-        excess = (size - _LIMIT / scale).clamp(min=0.0).sum(1)
+        excess = (size - _LIMIT / self._scale()).clamp(min=0.0).sum(1)
         self.clipped = torch.where(whole > 0.0, excess / whole, 0.0)
-        return (reward * scale.float()).clamp(-_LIMIT, _LIMIT)
+
+    def scaled(self, reward: Tensor) -> Tensor:
+        """Rewards (..., S, N), scaled and clipped."""
+        return (reward * self._scale().float()).clamp(-_LIMIT, _LIMIT)
+
+    def _scale(self) -> Tensor:
+        return (self._moments.variance + _TINY).rsqrt()

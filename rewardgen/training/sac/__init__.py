@@ -1,0 +1,1 @@
+"""The trainer `sac`: batched soft actor-critic."""

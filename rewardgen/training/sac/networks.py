@@ -1,0 +1,74 @@
+"""Networks of many slices, stacked along a leading axis, differentiated by autograd.
+
+Shapes: S slices, B rows, P parameters per slice. A slice's products are the same to the last bit alone and among
+others, as long as B and the hidden layers are multiples of a cache line; see `rewardgen.training.ppo.mlp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import log, pi, prod, sqrt
+
+import torch
+from torch import Tensor
+from torch.nn.functional import layer_norm, softplus
+
+_LOG_STD_RANGE = (-5.0, 2.0)
+
+
+class StackedNetwork:
+    """S perceptrons of the same widths, with ReLU between the layers and, if `normalised`, LayerNorm before it."""
+
+    def __init__(self, widths: Sequence[int], flat: Tensor, *, normalised: bool = False) -> None:
+        self._shapes = _shapes(widths)
+        self._normalised = normalised
+        self.flat = flat.detach().clone().requires_grad_()
+        """All parameters (S, P)."""
+
+    def layers(self, flat: Tensor | None = None) -> list[tuple[Tensor, Tensor]]:
+        """Weight (S, in, out) and bias (S, 1, out) of each layer."""
+        flat = self.flat if flat is None else flat
+        parts = flat.split([prod(shape) for shape in self._shapes], dim=1)
+        shaped = [part.view(len(flat), *shape) for part, shape in zip(parts, self._shapes, strict=True)]
+        return list(zip(shaped[::2], shaped[1::2], strict=True))
+
+    def __call__(self, rows: Tensor, *, frozen: bool = False) -> Tensor:
+        """Outputs (S, B, out) for inputs (S, B, in); `frozen` parameters get no gradient."""
+        *hidden, (weight, bias) = self.layers(self.flat.detach() if frozen else self.flat)
+        for inner, shift in hidden:
+            rows = torch.baddbmm(shift, rows, inner)
+            if self._normalised:
+                rows = layer_norm(rows, rows.shape[-1:])
+            rows = rows.relu()
+        return torch.baddbmm(bias, rows, weight)
+
+
+def _shapes(widths: Sequence[int]) -> list[tuple[int, int]]:
+    return [shape for fan_in, fan_out in pairwise(widths) for shape in ((fan_in, fan_out), (1, fan_out))]
+
+
+def initial(widths: Sequence[int], gain: float, generator: torch.Generator) -> Tensor:
+    """Return parameters (P,): orthogonal weights, those of the last layer times `gain`, and zero biases."""
+    parts = []
+    for number, shape in enumerate(shapes := _shapes(widths)):
+        part = torch.zeros(shape, device=generator.device)
+        if number % 2 == 0:
+            torch.nn.init.orthogonal_(part, gain if number == len(shapes) - 2 else sqrt(2), generator=generator)
+        parts.append(part.flatten())
+    return torch.cat(parts)
+
+
+def drawn_actions(output: Tensor, noise: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Actions in (-1, 1) and their means (S, B, A), and the actions' log densities (S, B).
+
+    `output` (S, B, 2 A) of the policy network is the mean and the log standard deviation of a Gaussian, the latter
+    brought to its range; its samples by `noise` (S, B, A) are squashed by a tanh (Haarnoja et al. 2018, appendix C).
+    """
+    mean, raw = output.chunk(2, dim=-1)
+    low, high = _LOG_STD_RANGE
+    log_std = low + 0.5 * (high - low) * (raw.tanh() + 1.0)
+    sample = mean + noise * log_std.exp()
+    density = -0.5 * noise.square() - log_std - 0.5 * log(2 * pi)
+    squashing = 2.0 * (log(2.0) - sample - softplus(-2.0 * sample))
+    return sample.tanh(), mean.tanh(), (density - squashing).sum(-1)
