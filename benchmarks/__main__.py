@@ -18,7 +18,7 @@ from benchmarks.critic_detectors import bench_detectors
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
 from benchmarks.gpu import GpuOptions, bench_gpu
-from benchmarks.learner import SETTINGS, LearnerOptions, bench_learner
+from benchmarks.learner import NAMES, LearnerOptions, bench_learner
 from benchmarks.own_rewards import own_rewards_table
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
@@ -227,7 +227,7 @@ def warp(
 def learner(
     *tasks: Annotated[str, Parameter(help=f"{TASK_HELP} [default: sixteen shipped tasks]")],
     settings: Annotated[
-        tuple[str, ...] | None, Parameter(help=f"Of {', '.join(SETTINGS)}; the first is compared with.")
+        tuple[str, ...] | None, Parameter(help=f"Of {', '.join(NAMES)}; the first is compared with.")
     ] = None,
     seeds: Seeds = None,
     workers: Workers = None,
@@ -236,7 +236,7 @@ def learner(
     quick: Quick = False,
     json: Json = False,
 ) -> int:
-    """Compare settings of the PPO on tasks, at equal control steps and at equal time.
+    """Compare settings of our learners on tasks, at equal control steps and at equal time.
 
     Example: `python -m benchmarks learner hopper half_cheetah --settings task --settings dense`
     """

@@ -1,4 +1,4 @@
-"""`python -m benchmarks learner`: settings of the batched PPO, by what the human rewards of tasks reach with them."""
+"""`python -m benchmarks learner`: settings of our learners, by what the human rewards of tasks reach with them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.ppo.settings import PROFILES, PpoSettings
+from rewardgen.training.sac.settings import SacSettings
 
 SEARCHED = ("half_cheetah", "hopper", "cartpole", "pusher", "ball_in_cup", "cheetah_flip", "ant", "stack_two")
 """Tasks on which settings are searched."""
@@ -41,14 +42,17 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "std": {"std_rate": 1.0},
     **PROFILES,
 }
-"""Settings by name, as changes of those that a task ships (`task`)."""
+"""Settings of PPO by name, as changes of those that a task ships (`task`)."""
+SAC = "sac"
+"""Name of the settings of SAC, which trains as many control steps."""
+NAMES = (*SETTINGS, SAC)
 
 
 class LearnerOptions(NamedTuple):
     """Options of the measurement.
 
     Attributes:
-        settings: Names in `SETTINGS`; the others are compared with the first.
+        settings: Some of `NAMES`; the others are compared with the first.
         tasks: Names of tasks; both halves if empty.
         seeds: Seeds of each training.
         steps: Control steps of each seed; the task's own if None.
@@ -89,8 +93,8 @@ def bench_learner(options: LearnerOptions, say: Say) -> Report:
         WorkerError: A slice failed.
     """
     for name in options.settings:
-        if name not in SETTINGS:
-            raise UsageError(f"there are no settings `{name}`", did_you_mean(name, SETTINGS))
+        if name not in NAMES:
+            raise UsageError(f"there are no settings `{name}`", did_you_mean(name, NAMES))
     tasks = options.tasks or (*SEARCHED, *HELD_OUT)
     pairs = [(task, name) for task in tasks for name in options.settings]
     with ThreadPoolExecutor(options.workers) as pool:
@@ -110,8 +114,12 @@ def bench_learner(options: LearnerOptions, say: Say) -> Report:
 
 def _outcome(options: LearnerOptions, task: str, name: str, say: Say) -> Outcome:
     """Train, or read a training that the folder holds."""
-    update = SETTINGS[name] | ({"env_steps": options.steps} if options.steps else {})
-    settings = PpoSettings.model_validate(task_settings(task).model_dump() | update)
+    usual = task_settings(task)
+    usual = usual.model_copy(update={"env_steps": options.steps or usual.env_steps})
+    if name == SAC:
+        settings = SacSettings(env_steps=usual.env_steps, discount=usual.discount)
+    else:
+        settings = PpoSettings.model_validate(usual.model_dump() | SETTINGS[name])
     measured = get_or_measure(lasting_reference(task))
     if "human" not in measured.baselines:
         raise TaskError(f"{task} has no `human_reward` to train with", "name other tasks")
@@ -122,9 +130,8 @@ def _outcome(options: LearnerOptions, task: str, name: str, say: Say) -> Outcome
     if not path.exists():
         began = time.monotonic()
         slices = [SliceSpec(candidate_id="human", seed=seed) for seed in range(options.seeds)]
-        trained = train_ours(
-            task, settings, [RewardSpec(candidate_id="human", source=source, is_baseline=True)], slices, 1
-        )
+        rewards = [RewardSpec(candidate_id="human", source=source, is_baseline=True)]
+        trained = train_ours(task, settings, rewards, slices, 1, trainer=SAC if name == SAC else "ppo")
         fitness = {slice_name(each): each.final_fitness for each in trained.results}
         kept = {"curves": trained.curves, "fitness": fitness, "seconds": trained.seconds}
         write_atomic(path, json.dumps(kept, indent=1).encode())

@@ -14,12 +14,11 @@ from benchmarks.setups import Sb3Settings
 from rewardgen.core.errors import WorkerError
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits, WorkerCancelled
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainerSettings
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.ppo.settings import PpoSettings
-from rewardgen.training.ppo.trainer import ppo_trainer
-from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.setup import settings_for
 
 
@@ -55,11 +54,12 @@ def task_settings(task: str) -> PpoSettings:
 
 def train_ours(
     task: str,
-    settings: PpoSettings,
+    settings: TrainerSettings,
     rewards: Sequence[RewardSpec],
     slices: Sequence[SliceSpec],
     workers: int,
     *,
+    trainer: str = "ppo",
     target: float | None = None,
     over: threading.Event | None = None,
 ) -> Trained:
@@ -71,6 +71,7 @@ def train_ours(
         rewards: The candidates.
         slices: Their slices.
         workers: Processes.
+        trainer: Name of the trainer, `ppo` or `sac`.
         target: The training is over when every slice has reached this fitness once.
         over: Ends the training when set.
 
@@ -90,8 +91,8 @@ def train_ours(
 
     with scratch_folder() as place, suppress(WorkerCancelled):  # held, or others sweep it away
         folder = place.resolve()
-        trainer = ppo_trainer(TrainerSetup(task, settings, workers, folder / "scratch", Limits()))
-        trainer.train(rewards, slices, folder=folder, on_progress=note, on_slice=results.append, cancel=over)
+        made = TRAINERS.get(trainer).make(TrainerSetup(task, settings, workers, folder / "scratch", Limits()))
+        made.train(rewards, slices, folder=folder, on_progress=note, on_slice=results.append, cancel=over)
     for each in results:
         if each.failure is not None:
             raise WorkerError(f"{slice_name(each)} failed: {each.failure.message}", "run `rewardgen doctor`")

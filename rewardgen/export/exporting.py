@@ -69,7 +69,7 @@ class Exported(NamedTuple):
     def algorithm(self) -> str:
         """Class of Stable-Baselines3 whose policies act alike."""
         trainer = self.history.training.trainer if self.history.training else ""
-        return {"sb3-sac": "SAC", "sb3-td3": "TD3"}.get(trainer, "PPO")
+        return {"sac": "SAC", "sb3-sac": "SAC", "sb3-td3": "TD3"}.get(trainer, "PPO")
 
     @property
     def slug(self) -> str:

@@ -131,6 +131,7 @@ assert any(ends) and abs(sum(paid) - fitness) < 1e-3 * abs(fitness), (sum(paid),
 """
 GYM_RUNS = {
     "sb3-ppo": ("CartPole-v1", "def compute_reward(pole_angle):\n    return {'up': -pole_angle.abs()}\n"),
+    "sac": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),
     "sb3-sac": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),
     "rsl-rl": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),
     "sb3-td3": ("Pendulum-v1", "def compute_reward(env_reward):\n    return {'env_reward': env_reward}\n"),
@@ -147,7 +148,7 @@ def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_thos
     folder, history = a_run(tmp_path, lasting_reference(id), source, transitions=False, trainer=trainer)
     for kind in ("gymnasium", "sb3", *(["onnx"] if find_spec("onnxruntime") else [])):
         export(folder, history, CHOSEN, tmp_path / kind, kind, agreed=True)
-    algorithm = {"rsl-rl": "PPO"}.get(trainer, trainer[4:].upper())
+    algorithm = {"rsl-rl": "PPO"}.get(trainer, trainer.removeprefix("sb3-").upper())
     words = {"ALGORITHM": algorithm, "SEED": str(start_seed(7, 0, 0)), '"ID"': f'"{id}"'}
     script = re.sub("|".join(words), lambda match: words[match[0]], GYM_SCRIPT)
     told = python("-c", script, cwd=tmp_path)

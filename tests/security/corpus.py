@@ -43,6 +43,7 @@ WARP = "ppo on Warp"
 TRAINERS = {
     "ppo": frozenset(ATTACKS),
     "sb3-ppo": SAMPLE,
+    "sac": SMALL_SAMPLE,
     "sb3-sac": SMALL_SAMPLE,
     "rsl-rl": SMALL_SAMPLE,
     WARP: SMALL_SAMPLE,

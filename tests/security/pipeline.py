@@ -14,6 +14,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import Candidate, RewardSpec, SliceResult, SliceSpec, TrainerSettings, Verdict
 from rewardgen.training.cache import get_or_record_transitions
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
+from rewardgen.training.sac.settings import SacSettings
 from rewardgen.training.sb3.settings import Sb3PpoSettings, Sb3SacSettings
 from tests.sandbox.confined import World
 from tests.security.corpus import ATTACKS
@@ -26,8 +27,11 @@ _LIMITS = Limits(wall_s=60.0)
 SHORT = TINY.model_copy(update={"env_steps": 256, "num_envs": 4, "rollout_steps": 8, "evaluation_envs": 1})
 _LIKE_TINY = TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs", "hidden"})
 _TINY_SB3 = Sb3PpoSettings(**_LIKE_TINY, options={"n_steps": TINY.rollout_steps, "batch_size": 256, "n_epochs": 1})
-_SHORT_SB3 = _TINY_SB3.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})
-_TINY_SAC = Sb3SacSettings(**_LIKE_TINY, options={"learning_starts": 64, "train_freq": 16, "batch_size": 32})
+_SHORTER = {"env_steps": 256, "num_envs": 4, "evaluation_envs": 1}
+_SHORT_SB3 = _TINY_SB3.model_copy(update=_SHORTER)
+_TINY_SAC = SacSettings(**_LIKE_TINY, batch=32, random_steps=128)
+_SHORT_SAC = _TINY_SAC.model_copy(update=_SHORTER)
+_TINY_SB3_SAC = Sb3SacSettings(**_LIKE_TINY, options={"learning_starts": 64, "train_freq": 16, "batch_size": 32})
 _WARP = {"device": "cuda" if torch.cuda.is_available() else "warp-cpu"}
 _TINY_RSL_RL = RslRlSettings(
     **TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs"})
@@ -35,8 +39,12 @@ _TINY_RSL_RL = RslRlSettings(
 SETTINGS = {
     "ppo": (TINY, SHORT),
     "sb3-ppo": (_TINY_SB3, _SHORT_SB3),
-    "sb3-sac": (_TINY_SAC, _TINY_SAC.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})),
-    "rsl-rl": (_TINY_RSL_RL, _TINY_RSL_RL.model_copy(update={"env_steps": 256, "num_envs": 4, "evaluation_envs": 1})),
+    "sac": (_TINY_SAC, _SHORT_SAC),
+    "sb3-sac": (
+        _TINY_SB3_SAC,
+        _TINY_SB3_SAC.model_copy(update=_SHORTER),
+    ),
+    "rsl-rl": (_TINY_RSL_RL, _TINY_RSL_RL.model_copy(update=_SHORTER)),
     "ppo on Warp": (TINY.model_copy(update=_WARP), SHORT.model_copy(update=_WARP)),
 }
 """Of a training beside others, and of one that nobody has reviewed, by trainer."""

@@ -50,12 +50,13 @@ class SacLearner:
         sizes = observation, action
         self._replay = Replay(settings.replay // settings.num_envs, len(seeds), settings.num_envs, sizes, device)
         self._sources = slice_generators(seeds, "updates", device)
-        self._steps = 0
+        self._steps = self._updates = 0
+        self._random_steps = min(settings.random_steps, settings.env_steps // 10)
 
     @torch.no_grad()
     def act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """See `SliceLearner.act`."""
-        if self._steps < self._settings.random_steps:
+        if self._steps < self._random_steps:
             uniform = torch.erf(noise / 2**0.5)
             return uniform, torch.zeros_like(uniform)
         action, mean, _ = drawn_actions(self._actor(self._normaliser(observation)), noise)
@@ -69,7 +70,7 @@ class SacLearner:
         self._replay.add(rollout, reward)
         before, self._steps = self._steps, self._steps + reward.shape[0] * reward.shape[2]
         rounds = self._steps // settings.steps_per_update - before // settings.steps_per_update
-        if self._steps >= settings.random_steps and self._replay.stored >= settings.n_step:
+        if self._steps >= self._random_steps and self._replay.stored >= settings.n_step:
             self._update(rounds)
         return self._scaler.clipped.tolist()
 
@@ -84,26 +85,31 @@ class SacLearner:
         noise = torch.stack([torch.randn(shape, generator=source, device=source.device) for source in self._sources], 1)
         for start in range(0, rounds * size, size):
             rows = slice(start, start + size)
-            self._improve(Sampled(*(part[:, rows] for part in drawn)), *noise[:, :, rows])
+            part = Sampled(*(whole[:, rows] for whole in drawn))
+            self._improve_critics(part, noise[0, :, rows])
+            self._updates += 1
+            if self._updates % settings.policy_delay == 0:
+                self._improve_policy(part.observation, noise[1, :, rows])
 
-    def _improve(self, drawn: Sampled, noise: Tensor, next_noise: Tensor) -> None:
-        """Update critics, policy and temperature once; `noise` (S, B, A) draws actions, and those that come next."""
-        settings, (actor, critics, temperature) = self._settings, self._optimisers
-        weight = self._log_temperature.exp()
+    def _improve_critics(self, drawn: Sampled, noise: Tensor) -> None:
+        """Update the critics once, and their targets; `noise` (S, B, A) draws the actions that come next."""
         with torch.no_grad():
-            action, _, density = drawn_actions(self._actor(drawn.next_observation), next_noise)
-            value = self._lower(self._targets, drawn.next_observation, action, frozen=True) - weight * density
+            action, _, density = drawn_actions(self._actor(drawn.next_observation), noise)
+            entropy = -self._log_temperature.exp() * density
+            value = self._lower(self._targets, drawn.next_observation, action) + entropy
             target = (drawn.reward + drawn.discount * value).repeat_interleave(_TWO, 0)
-        estimate = self._estimates(self._critics, drawn.observation, drawn.action)
-        loss = (estimate - target).square().mean(1).sum()
-        critics.step(*torch.autograd.grad(loss, self._critics.flat))
-        action, _, density = drawn_actions(self._actor(drawn.observation), noise)
-        gain = self._lower(self._critics, drawn.observation, action, frozen=True) - weight * density
-        actor.step(*torch.autograd.grad(-gain.mean(1).sum(), self._actor.flat))
-        surplus = -density.detach() - settings.entropy_per_action * self._action
-        temperature.step(surplus.mean(1, keepdim=True))
+        loss = (self._estimates(self._critics, drawn.observation, drawn.action) - target).square().mean(1).sum()
+        self._optimisers[1].step(*torch.autograd.grad(loss, self._critics.flat))
         with torch.no_grad():
-            self._targets.flat.lerp_(self._critics.flat, settings.target_rate)
+            self._targets.flat.lerp_(self._critics.flat, self._settings.target_rate)
+
+    def _improve_policy(self, observation: Tensor, noise: Tensor) -> None:
+        """Update the policy and the temperature once; `noise` (S, B, A) draws actions."""
+        action, _, density = drawn_actions(self._actor(observation), noise)
+        gain = self._lower(self._critics, observation, action, frozen=True) - self._log_temperature.exp() * density
+        self._optimisers[0].step(*torch.autograd.grad(-gain.mean(1).sum(), self._actor.flat))
+        surplus = -density.detach() - self._settings.entropy_per_action * self._action
+        self._optimisers[2].step(surplus.mean(1, keepdim=True))
 
     def _estimates(
         self, critics: StackedNetwork, observation: Tensor, action: Tensor, *, frozen: bool = False
@@ -112,7 +118,7 @@ class SacLearner:
         rows = torch.cat([observation, action], dim=-1).repeat_interleave(_TWO, 0)
         return critics(rows, frozen=frozen).squeeze(-1)
 
-    def _lower(self, critics: StackedNetwork, observation: Tensor, action: Tensor, *, frozen: bool) -> Tensor:
+    def _lower(self, critics: StackedNetwork, observation: Tensor, action: Tensor, *, frozen: bool = False) -> Tensor:
         """The lower estimate (S, B) of two critics."""
         return self._estimates(critics, observation, action, frozen=frozen).unflatten(0, (-1, _TWO)).amin(1)
 

@@ -15,6 +15,8 @@ from torch import Tensor
 from torch.nn.functional import layer_norm, softplus
 
 _LOG_STD_RANGE = (-5.0, 2.0)
+_LOG_STD_OFFSET = 0.3
+"""Of the network's output, whose first value is 0: policies begin with a standard deviation of 0.6."""
 
 
 class StackedNetwork:
@@ -67,7 +69,7 @@ def drawn_actions(output: Tensor, noise: Tensor) -> tuple[Tensor, Tensor, Tensor
     """
     mean, raw = output.chunk(2, dim=-1)
     low, high = _LOG_STD_RANGE
-    log_std = low + 0.5 * (high - low) * (raw.tanh() + 1.0)
+    log_std = low + 0.5 * (high - low) * ((raw + _LOG_STD_OFFSET).tanh() + 1.0)
     sample = mean + noise * log_std.exp()
     density = -0.5 * noise.square() - log_std - 0.5 * log(2 * pi)
     squashing = 2.0 * (log(2.0) - sample - softplus(-2.0 * sample))

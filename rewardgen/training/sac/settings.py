@@ -23,14 +23,16 @@ class SacSettings(TrainerSettings):
     """Control steps per env between two rounds of updates."""
     steps_per_update: int = 4
     """Control steps of a slice for each update of its networks."""
-    batch: int = 256
+    policy_delay: int = 2
+    """Updates of the critics for each of the policy (Fujimoto et al. 2018)."""
+    batch: int = 128
     """Transitions of an update."""
     replay: int = 300_000
     """Transitions kept per slice; older ones are overwritten."""
     n_step: int = 3
     """Rewards that are summed before the critics estimate the rest."""
     random_steps: int = 5000
-    """Control steps of random actions at the start, without updates."""
+    """Control steps of random actions at the start, without updates; at most a tenth of all."""
     learning_rate: float = 5e-4
     target_rate: float = 0.01
     """Share of the critics that moves into their targets with each update."""

@@ -72,12 +72,13 @@ def train_batch(job: TrainJob, make: MakeLearner, report: Report) -> dict[str, A
 class SliceBatch:
     """All slices of a training job, side by side; `report` gets each slice's progress at each evaluation.
 
-    The job's settings are `DeviceSettings`.
+    The job's settings have `num_envs`, `rollout_steps` and `device`.
     """
 
     def __init__(self, task: Task, job: TrainJob, report: Report, make: MakeLearner) -> None:
         self._env_steps = 0
-        seeds, settings = [spec.seed for spec in job.slices], job.settings
+        seeds = [spec.seed for spec in job.slices]
+        settings: Any = job.settings
         device = settings.device
         envs = envs_on(device, task, derived(seeds, "training"), settings.num_envs)
         self._settings = settings.model_copy(update={"num_envs": envs.num_envs // len(seeds)})

@@ -1,0 +1,141 @@
+"""The batched SAC: what it stores, what it learns from, and what it leaves behind."""
+
+import pytest
+import torch
+
+from rewardgen.core.errors import UsageError
+from rewardgen.sandbox.process import Limits
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.tasks.loading import load_task
+from rewardgen.training.cache import get_or_measure
+from rewardgen.training.policies import load_policy
+from rewardgen.training.protocol import TRAINERS, TrainerSetup
+from rewardgen.training.sac.learner import SacLearner
+from rewardgen.training.sac.networks import StackedNetwork, drawn_actions, initial
+from rewardgen.training.sac.replay import Replay
+from rewardgen.training.sac.settings import SacJob, SacSettings
+from rewardgen.training.setup import settings_for
+from rewardgen.training.shared.batch import SliceBatch
+from rewardgen.training.shared.normaliser import RewardScaler
+from rewardgen.training.shared.rollout import Rollout
+from rewardgen.training.shared.seeding import slice_generators
+from tests.training.builders import NAN_WHEN_FAST, UPRIGHT
+
+CPU = torch.device("cpu")
+DISCOUNT = 0.9
+
+
+def numbered(begin, steps, ends):
+    """A rollout of one slice with two envs, whose observations tell the control step; `ends` are (step, env, kind)."""
+    at = torch.arange(begin, begin + steps).float()
+    observation = torch.stack((at, at + 1000), 1).view(steps, 1, 2, 1)
+    flags = {kind: torch.zeros(steps, 1, 2, dtype=torch.bool) for kind in ("terminated", "done")}
+    for step, env, kind in ends:
+        if begin <= step < begin + steps:
+            flags["done"][step - begin, 0, env] = True
+            flags["terminated"][step - begin, 0, env] = kind == "terminated"
+    action = observation / 2
+    return Rollout(observation, observation + 0.5, action, action, **flags, begins=flags["done"].flatten(1), inputs={})
+
+
+@pytest.mark.parametrize("n_step", [1, 3])
+def test_returns_over_several_steps_stop_where_an_episode_ends_and_begin_at_no_overwritten_step(n_step):
+    ends = [(9, 0, "terminated"), (14, 1, "truncated"), (15, 0, "truncated")]
+    replay, scaler = Replay(12, 1, 2, (1, 1), CPU), RewardScaler(1, 2, DISCOUNT, CPU)
+    scaler.update(torch.randn(50, 1, 2), torch.zeros(50, 1, 2, dtype=torch.bool))
+    for begin in (0, 5, 10, 15):
+        rollout = numbered(begin, 5, ends)
+        replay.add(rollout, rollout.observation.squeeze(-1) / 1000)
+    drawn = replay.sample(4000, n_step, DISCOUNT, scaler, slice_generators([0], "test", CPU))
+
+    def expected(start):
+        env, step = divmod(int(start), 1000)
+        total, factor = 0.0, 1.0
+        for later in range(n_step):
+            total += factor * float(scaler.scaled(torch.tensor([[(step + later + 1000 * env) / 1000]])))
+            factor *= DISCOUNT
+            over = {kind for at, of, kind in ends if (at, of) == (step + later, env)}
+            if over or later == n_step - 1:
+                return total, step + later + 1000 * env + 0.5, 0.0 if over == {"terminated"} else factor
+
+    starts = drawn.observation[0, :, 0]
+    assert sorted(set(starts.tolist())) == [env * 1000.0 + step for env in (0, 1) for step in range(8, 21 - n_step)]
+    assert torch.equal(drawn.action, drawn.observation / 2)
+    told = torch.tensor([expected(start) for start in starts])
+    found = torch.stack((drawn.reward[0], drawn.next_observation[0, :, 0], drawn.discount[0]), 1)
+    torch.testing.assert_close(found, told)
+
+
+def test_densities_are_those_of_a_gaussian_squashed_by_a_tanh():
+    generator = torch.Generator().manual_seed(0)
+    output, noise = (0.4 * torch.randn(2, 5, size, generator=generator, dtype=torch.float64) for size in (6, 3))
+    action, mean, density = drawn_actions(output, noise)
+    std = (-5.0 + 3.5 * ((output[..., 3:] + 0.3).tanh() + 1.0)).exp()
+    gaussian = torch.distributions.Normal(output[..., :3], std)
+    squashed = torch.distributions.TransformedDistribution(gaussian, torch.distributions.TanhTransform())
+    torch.testing.assert_close(density, squashed.log_prob(action).sum(-1))
+    assert torch.equal(mean, output[..., :3].tanh())
+
+
+@pytest.mark.parametrize("widths", [(5, 64, 64, 1), (17, 128, 128, 6), (105, 32, 8), (1, 16, 2)])
+@pytest.mark.parametrize("normalised", [False, True])
+def test_networks_round_alike_at_any_place_in_a_batch_of_any_size(widths, normalised):
+    generator = torch.Generator().manual_seed(1)
+    flat = torch.stack([initial(widths, 1.0, generator) for _ in range(6)])
+    rows, gradient = (torch.randn(6, 48, size, generator=generator) for size in (widths[0], widths[-1]))
+
+    def passed(chosen):
+        network = StackedNetwork(widths, flat[chosen], normalised=normalised)
+        output = network(rows[chosen])
+        (slope,) = torch.autograd.grad((output * gradient[chosen]).sum(), network.flat)
+        return torch.cat((output.detach().flatten(1), slope), 1)
+
+    every = passed([0, 1, 2, 3, 4, 5])
+    few = [[0, 1], [4, 3], [5, 5], [2, 0, 1], [5, 3, 1, 0]]  # critics come in pairs, policies have two outputs or more
+    for chosen in few if widths[-1] == 1 else ([0], [3], *few):
+        assert torch.equal(passed(chosen), every[chosen]), chosen
+
+
+def test_the_policy_that_is_saved_acts_as_the_learner_does_without_noise(tmp_path):
+    settings = SacSettings(env_steps=1024, num_envs=16, batch=32, random_steps=128, evaluation_phases=1)
+    spec = SliceSpec(candidate_id="a", seed=0)
+    reward = RewardSpec(candidate_id="a", source=UPRIGHT)
+    job = SacJob(task="cartpole", rewards=(reward,), slices=(spec,), settings=settings, folder=str(tmp_path))
+    batch = SliceBatch(load_task("cartpole"), job, lambda message: None, SacLearner)
+    (result,) = batch.run()
+    assert result.failure is None and result.env_steps == 1024
+    policy = load_policy(tmp_path / "a-s0.npz")
+    observation = torch.randn(20, policy.observation_size)
+    _, mean = batch._learner.act(observation.unsqueeze(0), torch.zeros(1, 20, 1))
+    torch.testing.assert_close(policy.act(observation), mean[0] * policy.action_high, atol=1e-5, rtol=1e-5)
+
+
+def test_two_candidates_train_beside_each_other_and_one_of_them_fails(tmp_path):
+    settings = SacSettings(env_steps=2048, num_envs=16, batch=32, hidden=(16,), evaluation_phases=2, evaluation_envs=2)
+    trainer = TRAINERS.get("sac").make(TrainerSetup("cartpole", settings, 1, tmp_path / "scratch", Limits()))
+    sources = {"up": UPRIGHT, "nan": NAN_WHEN_FAST}
+    results, told = {}, []
+    trainer.train(
+        [RewardSpec(candidate_id=name, source=source) for name, source in sources.items()],
+        [SliceSpec(candidate_id=name, seed=seed) for name in sources for seed in (0, 1)],
+        folder=tmp_path,
+        on_progress=told.append,
+        on_slice=lambda result: results.update({(result.candidate_id, result.seed): result}),
+    )
+    assert {name for name, result in results.items() if result.failure} == {("nan", 0), ("nan", 1)}
+    assert all(result.final_fitness is not None for (name, _), result in results.items() if name == "up")
+    assert {message["env_steps"] for message in told if message["candidate_id"] == "up"} == {1024, 2048}
+
+
+def test_it_trains_on_the_cpu_only():
+    task = get_or_measure("cartpole")
+    assert settings_for("sac", task, 5000).env_steps == 5000
+    with pytest.raises(UsageError, match="`sac` trains on the CPU only"):
+        settings_for("sac", task, device="cuda")
+
+
+@pytest.mark.parametrize("wrong", [{"batch": 100}, {"hidden": (64, 50)}, {"replay": 200}])
+def test_settings_that_cannot_train_are_refused(wrong):
+    with pytest.raises(UsageError) as caught:
+        SacSettings(**wrong)
+    assert next(iter(wrong)) in str(caught.value) and caught.value.hint
