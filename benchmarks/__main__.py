@@ -20,6 +20,7 @@ from benchmarks.final import FinalOptions, bench_final
 from benchmarks.gpu import GpuOptions, bench_gpu
 from benchmarks.learner import NAMES, LearnerOptions, bench_learner
 from benchmarks.own_rewards import own_rewards_table
+from benchmarks.ranking import RankingOptions, bench_ranking
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
@@ -242,6 +243,31 @@ def learner(
     """
     chosen = {"tasks": tasks or None, "settings": settings, "seeds": seeds, "workers": workers, "steps": steps}
     return show(bench_learner(_given(LearnerOptions(), quick, folder=folder, **chosen), _say), json)
+
+
+@app.command
+def ranking(
+    *runs: Annotated[str, Parameter(help="Folders of recorded runs on shipped tasks.")],
+    settings: Annotated[
+        tuple[str, ...] | None, Parameter(help=f"Of {', '.join(NAMES)}; the first has the long training.")
+    ] = None,
+    rewards: Annotated[int | None, Parameter(help="Rewards of each run.", validator=Number(gte=3))] = None,
+    seeds: Seeds = None,
+    long_seeds: Annotated[int | None, Parameter(help="Seeds of the long training.", validator=_AT_LEAST_ONE)] = None,
+    steps: Annotated[int | None, Parameter(help="Control steps of a short training.", validator=_ENOUGH)] = None,
+    times: Annotated[
+        int | None, Parameter(help="Length of the long training in short ones.", validator=_AT_LEAST_ONE)
+    ] = None,
+    folder: Annotated[Path | None, Parameter(help="Folder of the trainings, which are not repeated.")] = None,
+    json: Json = False,
+) -> int:
+    """Compare the order of a run's rewards after short trainings with that after a long one.
+
+    Example: `python -m docs.study unpack && python -m benchmarks ranking benchmarks/evidence/runs/cartpole-evolve-0`
+    """
+    chosen = {"settings": settings, "rewards": rewards, "seeds": seeds, "steps": steps}
+    chosen |= {"long_seeds": long_seeds, "times": times}
+    return show(bench_ranking(runs, _with(RankingOptions(), folder=folder, **chosen), _say), json)
 
 
 @app.command(name="own-rewards")

@@ -17,7 +17,7 @@ from rewardgen.core.errors import TaskError, UsageError, did_you_mean
 from rewardgen.core.files import write_atomic
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, improvement_probability, mean_probability
-from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.store.records import RewardSpec, SliceSpec, TrainerSettings
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.ppo.settings import PROFILES, PpoSettings
@@ -113,24 +113,43 @@ def bench_learner(options: LearnerOptions, say: Say) -> Report:
 
 
 def _outcome(options: LearnerOptions, task: str, name: str, say: Say) -> Outcome:
-    """Train, or read a training that the folder holds."""
-    usual = task_settings(task)
-    usual = usual.model_copy(update={"env_steps": options.steps or usual.env_steps})
-    if name == SAC:
-        settings = SacSettings(env_steps=usual.env_steps, discount=usual.discount)
-    else:
-        settings = PpoSettings.model_validate(usual.model_dump() | SETTINGS[name])
+    """Train the task's human reward."""
     measured = get_or_measure(lasting_reference(task))
     if "human" not in measured.baselines:
         raise TaskError(f"{task} has no `human_reward` to train with", "name other tasks")
-    source = measured.baselines["human"]
-    told_by = f"{settings.model_dump_json()}{source}{measured.files}{options.seeds}"
+    rewards = [RewardSpec(candidate_id="human", source=measured.baselines["human"], is_baseline=True)]
+    return trained_once(
+        options.folder, task, name, settings_named(name, task, options.steps), rewards, options.seeds, say
+    )
+
+
+def settings_named(name: str, task: str, steps: int | None = None) -> TrainerSettings:
+    """Settings of a task by name, for some control steps if given."""
+    usual = task_settings(task)
+    usual = usual.model_copy(update={"env_steps": steps or usual.env_steps})
+    if name == SAC:
+        return SacSettings(env_steps=usual.env_steps, discount=usual.discount)
+    return PpoSettings.model_validate(usual.model_dump() | SETTINGS[name])
+
+
+def trained_once(
+    folder: Path,
+    task: str,
+    name: str,
+    settings: TrainerSettings,
+    rewards: Sequence[RewardSpec],
+    seeds: int,
+    say: Say,
+) -> Outcome:
+    """Train rewards with some seeds each in one process, or read the training if the folder holds it."""
+    measured = get_or_measure(lasting_reference(task))
+    sources = "".join(reward.source for reward in rewards)
+    told_by = f"{settings.model_dump_json()}{sources}{measured.files}{seeds}"
     digest = hashlib.sha256(told_by.encode()).hexdigest()[:8]
-    path = options.folder / f"{measured.card.name}-{name}-{digest}.json"
+    path = folder / f"{measured.card.name}-{name}-{digest}.json"
     if not path.exists():
         began = time.monotonic()
-        slices = [SliceSpec(candidate_id="human", seed=seed) for seed in range(options.seeds)]
-        rewards = [RewardSpec(candidate_id="human", source=source, is_baseline=True)]
+        slices = [SliceSpec(candidate_id=each.candidate_id, seed=seed) for each in rewards for seed in range(seeds)]
         trained = train_ours(task, settings, rewards, slices, 1, trainer=SAC if name == SAC else "ppo")
         fitness = {slice_name(each): each.final_fitness for each in trained.results}
         kept = {"curves": trained.curves, "fitness": fitness, "seconds": trained.seconds}

@@ -43,8 +43,10 @@ class SacLearner:
         self._critics = StackedNetwork(critic, torch.stack(pairs), normalised=True)
         self._targets = StackedNetwork(critic, self._critics.flat, normalised=True)
         self._log_temperature = torch.full((len(seeds), 1), settings.temperature, device=device).log()
-        self._networks = (self._actor.flat, self._critics.flat, self._log_temperature)
-        self._optimisers = [StackedAdam(flat, settings.learning_rate, torch.inf) for flat in self._networks]
+        self._actor_adam, self._critic_adam, self._temperature_adam = (
+            StackedAdam(flat, settings.learning_rate, torch.inf)
+            for flat in (self._actor.flat, self._critics.flat, self._log_temperature)
+        )
         self._normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), observation, device))
         self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
         sizes = observation, action
@@ -99,17 +101,18 @@ class SacLearner:
             value = self._lower(self._targets, drawn.next_observation, action) + entropy
             target = (drawn.reward + drawn.discount * value).repeat_interleave(_TWO, 0)
         loss = (self._estimates(self._critics, drawn.observation, drawn.action) - target).square().mean(1).sum()
-        self._optimisers[1].step(*torch.autograd.grad(loss, self._critics.flat))
+        self._critic_adam.step(*torch.autograd.grad(loss, self._critics.flat))
         with torch.no_grad():
             self._targets.flat.lerp_(self._critics.flat, self._settings.target_rate)
 
     def _improve_policy(self, observation: Tensor, noise: Tensor) -> None:
         """Update the policy and the temperature once; `noise` (S, B, A) draws actions."""
+        settings = self._settings
         action, _, density = drawn_actions(self._actor(observation), noise)
         gain = self._lower(self._critics, observation, action, frozen=True) - self._log_temperature.exp() * density
-        self._optimisers[0].step(*torch.autograd.grad(-gain.mean(1).sum(), self._actor.flat))
-        surplus = -density.detach() - self._settings.entropy_per_action * self._action
-        self._optimisers[2].step(surplus.mean(1, keepdim=True))
+        self._actor_adam.step(*torch.autograd.grad(-gain.mean(1).sum(), self._actor.flat))
+        surplus = -density.detach() - settings.entropy_per_action * self._action
+        self._temperature_adam.step(surplus.mean(1, keepdim=True))
 
     def _estimates(
         self, critics: StackedNetwork, observation: Tensor, action: Tensor, *, frozen: bool = False
@@ -134,9 +137,9 @@ class SacLearner:
         for network, chosen in ((self._actor, rows), (self._critics, pairs), (self._targets, pairs)):
             network.flat = network.flat.detach()[chosen].requires_grad_()
         self._log_temperature = self._log_temperature[rows]
-        self._networks = (self._actor.flat, self._critics.flat, self._log_temperature)
-        for optimiser, flat, chosen in zip(self._optimisers, self._networks, (rows, pairs, rows), strict=True):
-            optimiser.keep(flat, chosen)
+        self._actor_adam.keep(self._actor.flat, rows)
+        self._critic_adam.keep(self._critics.flat, pairs)
+        self._temperature_adam.keep(self._log_temperature, rows)
         self._normaliser = ObservationNormaliser(self._normaliser.moments.of_slices(rows))
         self._scaler.keep(rows)
         self._replay.keep(rows)
