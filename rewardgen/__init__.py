@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rewardgen.tasks.loading import shipped_task
     from rewardgen.tasks.mujoco_task import MujocoTask
     from rewardgen.training.ppo.settings import PpoSettings
+    from rewardgen.training.sac.settings import SacSettings
 
 __version__ = "0.1.0"
 
@@ -65,6 +66,7 @@ __all__ = [
     "PpoSettings",
     "Reward",
     "Run",
+    "SacSettings",
     "Sensor",
     "Shift",
     "Site",
@@ -95,6 +97,7 @@ _HOME = {
     **dict.fromkeys(("Flip", "Outside", "Pair", "Shift", "Var", "Wrap"), "rewardgen.sim.variables"),
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
     "PpoSettings": "rewardgen.training.ppo.settings",
+    "SacSettings": "rewardgen.training.sac.settings",
     "GymTask": "rewardgen.tasks.gym_task",
     "MujocoTask": "rewardgen.tasks.mujoco_task",
     "Reward": "rewardgen.api.reward",
