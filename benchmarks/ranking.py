@@ -7,18 +7,22 @@ settings, and with more seeds at a multiple of it. Told is the rank correlation 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks.curves import last_before
 from benchmarks.figures import Figure, Report, Say
-from benchmarks.learner import NAMES, Outcome, settings_named, trained_once
+from benchmarks.learner import NAMES, SAC, Outcome, settings_named, trained_once
 from benchmarks.trainers import slice_name
 from rewardgen.api.runs import open_run
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.draft.sketches import spearman
+
+_FEWER = 4
+"""SAC trains for as many times fewer control steps: each takes it many times as long."""
 
 
 class RankingOptions(NamedTuple):
@@ -66,29 +70,18 @@ def bench_ranking(runs: Sequence[str], options: RankingOptions, say: Say) -> Rep
         rewards = [RewardSpec(candidate_id=each.id, source=each.source) for each in trained]
         first = settings_named(options.settings[0], run.task, options.steps)
         long = first.model_copy(update={"env_steps": options.times * first.env_steps})
-        truth = _by_reward(
-            trained_once(options.folder, run.task, options.settings[0], long, rewards, options.long_seeds, say),
-            rewards,
-            options.long_seeds,
-        )
-        short = {
-            name: trained_once(
-                options.folder,
-                run.task,
-                name,
-                settings_named(name, run.task, options.steps),
-                rewards,
-                options.seeds,
-                say,
-            )
-            for name in options.settings
-        }
+        train = partial(trained_once, options.folder, run.task, rewards=rewards, say=say)
+        truth = _by_reward(train(options.settings[0], long, seeds=options.long_seeds), rewards, options.long_seeds)
+        short: dict[str, Outcome] = {}
+        for name in options.settings:
+            steps = first.env_steps // _FEWER if name == SAC else first.env_steps
+            short[name] = train(name, settings_named(name, run.task, steps), seeds=options.seeds)
         end = min(outcome.seconds for outcome in short.values())
         for name, outcome in short.items():
             subject = Path(ref).name
             at_end, in_time = (_by_reward(outcome, rewards, options.seeds, until) for until in (None, end))
             figures += [
-                Figure(name=f"{name}, equal steps", subject=subject, unit="", values=(spearman(at_end, truth),)),
+                Figure(name=f"{name}, at its end", subject=subject, unit="", values=(spearman(at_end, truth),)),
                 Figure(name=f"{name}, equal time", subject=subject, unit="", values=(spearman(in_time, truth),)),
                 Figure(name=f"time, {name}", subject=subject, unit="s", values=(outcome.seconds,)),
             ]
