@@ -56,17 +56,19 @@ def bench_ranking(runs: Sequence[str], options: RankingOptions, say: Say) -> Rep
         say: Told what goes on.
 
     Raises:
-        UsageError: There is no such setting.
+        UsageError: There is no such setting, or SAC comes first.
         RewardgenError: A folder is no run, or its task is unknown.
         WorkerError: A slice failed.
     """
     for name in options.settings:
         if name not in NAMES:
             raise UsageError(f"there are no settings `{name}`", did_you_mean(name, NAMES))
+    if options.settings[0] == SAC:
+        raise UsageError("the long training is one of PPO", "name `task` or `dense` first")
     figures: list[Figure] = []
     for ref in runs:
         run = open_run(ref)
-        trained = [each for each in run.candidates if each.fitness][: options.rewards]
+        trained = [each for each in run.candidates if each.result and each.result.by_seed][: options.rewards]
         rewards = [RewardSpec(candidate_id=each.id, source=each.source) for each in trained]
         first = settings_named(options.settings[0], run.task, options.steps)
         long = first.model_copy(update={"env_steps": options.times * first.env_steps})

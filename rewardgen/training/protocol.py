@@ -2,16 +2,16 @@
 
 To add a trainer, write a class like `Trainer` with settings of its own, and register them:
 
-    class SacSettings(TrainerSettings):
-        replay_size: int = 1_000_000
+    class CemSettings(TrainerSettings):
+        population: int = 64
 
-    class SacTrainer:
+    class CemTrainer:
         def __init__(self, setup): ...
         def train(self, rewards, slices, *, folder, on_progress, on_slice, cancel=None): ...
 
-    TRAINERS.register("sac", TrainerKind(SacTrainer, SacSettings, learner="SAC", notes="Observations are normalised."))
+    TRAINERS.register("cem", TrainerKind(CemTrainer, CemSettings, learner="CEM", notes="Observations are normalised."))
 
-A run uses it by `RunConfig(trainer="sac")`, a task by `training = {"sac": SacSettings(...)}`. A trainer in worker
+A run uses it by `RunConfig(trainer="cem")`, a task by `training = {"cem": CemSettings(...)}`. A trainer in worker
 processes is a `ProcessTrainer` with a job of its own; any other measures its policies by `measuring.evaluated`.
 To add a kind of policy, see `rewardgen.training.policies`.
 

@@ -23,6 +23,13 @@ REWARDS = {
         "b": "def compute_reward(pole_upright):\n    return {'up': (2.0 * pole_upright).tanh()}\n",
         "nan": "def compute_reward(cart_velocity):\n    return {'slow': torch.log(0.9 - cart_velocity.abs())}\n",
     },
+    "hopper": {
+        "a": "def compute_reward(x_velocity, height, action):\n"
+        "    return {'speed': x_velocity, 'up': torch.exp(-(height - 1.25) ** 2), 'e': -action.square().sum(-1)}\n",
+        "b": "def compute_reward(height):\n    return {'up': height}\n",
+        "nan": "def compute_reward(height, prev_height):\n"
+        "    return {'rise': torch.log(height - prev_height + 1e-4)}\n",
+    },
     "walker2d": {
         "a": "def compute_reward(x_velocity, height, action):\n"
         "    return {'speed': x_velocity, 'up': torch.exp(-(height - 1.25) ** 2), 'e': -action.square().sum(-1)}\n",
@@ -54,6 +61,7 @@ ODD_SAC = SAC.model_copy(
         "n_step": 4,
     }
 )
+FIVE_SAC = SAC.model_copy(update={"env_steps": 400, "num_envs": 5, "evaluation_envs": 1})
 BESIDE = {
     "alone": [("a", 7)],
     "first of two": [("a", 7), ("b", 1)],
@@ -102,6 +110,7 @@ def test_on_a_device_too(tmp_path):
         pytest.param("walker2d", ODD, id="walker2d-odd"),
         pytest.param("cartpole", SAC, id="cartpole-sac"),
         pytest.param("walker2d", ODD_SAC, id="walker2d-odd-sac"),
+        pytest.param("hopper", FIVE_SAC, id="hopper-five-sac"),
     ],
 )
 def test_a_slice_trains_to_the_same_bits_alone_and_among_others(tmp_path, task, settings):

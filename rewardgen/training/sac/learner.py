@@ -13,10 +13,11 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.policies import side_by_side
-from rewardgen.training.sac.networks import StackedNetwork, drawn_actions, initial
+from rewardgen.training.sac.networks import LINE, StackedNetwork, drawn_actions, initial
 from rewardgen.training.sac.replay import Replay, Sampled
 from rewardgen.training.sac.settings import SacSettings
 from rewardgen.training.shared.adam import StackedAdam
@@ -49,8 +50,9 @@ class SacLearner:
         )
         self._normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), observation, device))
         self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
-        sizes = observation, action
-        self._replay = Replay(settings.replay // settings.num_envs, len(seeds), settings.num_envs, sizes, device)
+        steps = min(settings.replay, settings.max_env_steps) // settings.num_envs
+        steps = max(steps, settings.rollout_steps + settings.n_step)
+        self._replay = Replay(steps, len(seeds), settings.num_envs, (observation, action), device)
         self._sources = slice_generators(seeds, "updates", device)
         self._steps = self._updates = 0
         self._random_steps = min(settings.random_steps, settings.env_steps // 10)
@@ -61,8 +63,10 @@ class SacLearner:
         if self._steps < self._random_steps:
             uniform = torch.erf(noise / 2**0.5)
             return uniform, torch.zeros_like(uniform)
-        action, mean, _ = drawn_actions(self._actor(self._normaliser(observation)), noise)
-        return action, mean
+        rows = observation.shape[1]
+        observation, noise = (pad(part, (0, 0, 0, -rows % LINE)) for part in (self._normaliser(observation), noise))
+        action, mean, _ = drawn_actions(self._actor(observation), noise)
+        return action[:, :rows], mean[:, :rows]
 
     def learn(self, rollout: Rollout, reward: Tensor) -> list[float]:
         """See `SliceLearner.learn`."""

@@ -1,7 +1,7 @@
 """Networks of many slices, stacked along a leading axis, differentiated by autograd.
 
 Shapes: S slices, B rows, P parameters per slice. A slice's products are the same to the last bit alone and among
-others, as long as B and the hidden layers are multiples of a cache line; see `rewardgen.training.ppo.mlp`.
+others, as long as B is a multiple of `LINE` and the hidden layers are of half of it; see `rewardgen.training.ppo.mlp`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm, softplus
 
+LINE = 32
+"""Rows are a multiple of this, or a slice's last ones would be rounded otherwise than its first ones."""
 _LOG_STD_RANGE = (-5.0, 2.0)
 _LOG_STD_OFFSET = 0.3
 """Of the network's output, whose first value is 0: policies begin with a standard deviation of 0.6."""

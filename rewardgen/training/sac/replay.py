@@ -30,29 +30,32 @@ class Replay:
 
     def __init__(self, steps: int, slices: int, num_envs: int, sizes: tuple[int, int], device: torch.device) -> None:
         observation, action = self._sizes = sizes
-        self._rows = torch.empty(slices, steps, num_envs, 2 * observation + action, device=device)
-        self._outcomes = torch.empty(slices, steps, num_envs, 3, device=device)  # reward, terminated, done
-        self._steps, self._next, self.stored = steps, 0, 0
+        # A tensor per slice: a slice that is dropped frees its memory, and nothing is copied.
+        self._rows = [torch.empty(steps, num_envs, 2 * observation + action, device=device) for _ in range(slices)]
+        self._outcomes = [torch.empty(steps, num_envs, 3, device=device) for _ in range(slices)]
+        """Reward, terminated and done."""
+        self._steps, self._num_envs, self._next, self.stored = steps, num_envs, 0, 0
 
     def add(self, rollout: Rollout, reward: Tensor) -> None:
         """Add a rollout with its rewards (T, S, N), over the oldest steps."""
         rows = torch.cat([rollout.observation, rollout.action, rollout.final_observation], dim=-1)
         outcomes = torch.stack([reward, rollout.terminated.float(), rollout.done.float()], dim=-1)
         places = [(self._next + step) % self._steps for step in range(len(reward))]
-        self._rows[:, places] = rows.transpose(0, 1)
-        self._outcomes[:, places] = outcomes.transpose(0, 1)
+        for kept, new in ((self._rows, rows), (self._outcomes, outcomes)):
+            for index, of_slice in enumerate(kept):
+                of_slice[places] = new[:, index]
         self._next = (self._next + len(reward)) % self._steps
         self.stored = min(self._steps, self.stored + len(reward))
 
     def keep(self, rows: list[int]) -> None:
         """See `SliceLearner.keep`."""
-        self._rows, self._outcomes = self._rows[rows], self._outcomes[rows]
+        self._rows, self._outcomes = [self._rows[row] for row in rows], [self._outcomes[row] for row in rows]
 
     def sample(
         self, count: int, n_step: int, discount: float, scaler: RewardScaler, generators: Sequence[torch.Generator]
     ) -> Sampled:
         """Draw B = `count` transitions of each slice, over `n_step` control steps each."""
-        num_envs = self._rows.shape[2]
+        num_envs = self._num_envs
         starts = (self.stored - n_step + 1) * num_envs
         drawn = [torch.randint(starts, (count,), generator=source, device=source.device) for source in generators]
         start = torch.stack(drawn)
@@ -76,8 +79,7 @@ class Replay:
         )
 
 
-def _taken(values: Tensor, places: Tensor) -> Tensor:
-    """Entries (S, B, K) of values (S, T, N, K) at places (S, B) among T * N."""
-    slices, steps, num_envs, size = values.shape
-    offset = torch.arange(slices, device=values.device).unsqueeze(1) * (steps * num_envs)
-    return values.view(-1, size).index_select(0, (places + offset).flatten()).view(*places.shape, size)
+def _taken(values: Sequence[Tensor], places: Tensor) -> Tensor:
+    """Entries (S, B, K) of each slice's values (T, N, K) at places (S, B) among T * N."""
+    pairs = zip(values, places, strict=True)
+    return torch.stack([of_slice.flatten(0, 1).index_select(0, chosen) for of_slice, chosen in pairs])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import UsageError
 from rewardgen.store.records import TrainerSettings
 from rewardgen.training.artifacts import TrainJob
-
-_LINE = 16
-"""Numbers in a cache line; see `rewardgen.training.ppo.mlp`."""
 
 
 class SacSettings(TrainerSettings):
@@ -28,15 +25,15 @@ class SacSettings(TrainerSettings):
     batch: int = 128
     """Transitions of an update."""
     replay: int = 300_000
-    """Transitions kept per slice; older ones are overwritten."""
+    """Transitions kept per slice, at least a rollout of them; older ones are overwritten."""
     n_step: int = 3
     """Rewards that are summed before the critics estimate the rest."""
     random_steps: int = 5000
     """Control steps of random actions at the start, without updates; at most a tenth of all."""
-    learning_rate: float = 5e-4
-    target_rate: float = 0.01
+    learning_rate: float = Field(default=5e-4, gt=0.0)
+    target_rate: float = Field(default=0.01, gt=0.0, le=1.0)
     """Share of the critics that moves into their targets with each update."""
-    temperature: float = 0.02
+    temperature: float = Field(default=0.02, gt=0.0)
     """Initial weight of the entropy, in scaled rewards; then adapted."""
     entropy_per_action: float = -0.5
     """Target entropy of the policy, for each entry of an action in units of half its range."""
@@ -50,15 +47,16 @@ class SacSettings(TrainerSettings):
     @property
     def max_env_steps(self) -> int:
         """See `TrainerSettings.max_env_steps`; training ends with a whole rollout."""
-        return self.env_steps + self.num_envs * self.rollout_steps
+        return self.env_steps + 2 * self.num_envs * self.rollout_steps
 
     @model_validator(mode="after")
     def _fits(self) -> SacSettings:
-        for name, sizes in (("batch", (self.batch,)), ("hidden", self.hidden)):
-            if any(size % _LINE for size in sizes):
-                raise UsageError(f"`{name}` is no multiple of {_LINE}", f"round it to {_LINE}, 32, 48, ...")
-        if self.replay < self.num_envs * (self.rollout_steps + self.n_step):
-            raise UsageError("`replay` is too small for a rollout", "make it larger")
+        # Otherwise a slice would not get the same bits alone and among others: see `rewardgen.training.sac.networks`.
+        for name, sizes, unit in (("batch", (self.batch,), 32), ("hidden", self.hidden, 16)):
+            if any(size < 1 or size % unit for size in sizes):
+                raise UsageError(
+                    f"`{name}` is no multiple of {unit}", f"round it to {unit}, {2 * unit}, {3 * unit}, ..."
+                )
         return self
 
 
