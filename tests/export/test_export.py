@@ -14,7 +14,7 @@ import torch
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.export.exporting import KINDS, export
-from rewardgen.export.vendor import task_source
+from rewardgen.export.vendor import task_source, vendored
 from rewardgen.sim.gym_env import start_seed
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.tasks.loading import lasting_reference
@@ -259,6 +259,14 @@ def test_a_task_file_imports_from_the_copied_package():
     assert made == text.replace("from rewardgen", "from ._rewardgen")
     with pytest.raises(UsageError, match="import rewardgen as r"):
         task_source("import torch\nimport rewardgen as r\n", "task.py")
+
+
+def test_the_copied_package_has_the_settings_of_our_trainers(python, tmp_path):
+    for name, text in vendored().items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    told = python("-c", "from _rewardgen import PpoSettings as p, SacSettings as s; print(p(), s())", cwd=tmp_path)
+    assert "minibatches" in told and "replay" in told
 
 
 def test_the_command_writes_several_kinds_side_by_side(tmp_path, capsys):

@@ -157,9 +157,9 @@ def test_each_policy_finds_the_best_action_of_its_own_reward():
     torch.testing.assert_close(mean[:, 0, 0], torch.tensor([0.5, -0.3]), atol=0.1, rtol=0.0)
 
 
-@pytest.mark.parametrize(("asked", "rises"), [(0.69, True), (-5.0, False)])
+@pytest.mark.parametrize(("asked", "rises"), [(0.69, True), (0.0, False)])
 def test_a_policy_that_explores_less_than_it_is_asked_to_raises_its_temperature(asked, rises):
-    policy, generator = learner(entropy_per_action=asked), torch.Generator().manual_seed(0)
+    policy, generator = learner(entropy_per_action=asked, steps_per_update=8), torch.Generator().manual_seed(0)
     before = float(policy._log_temperature)
     policy.learn(*bandit(policy, generator, [0.0]))
     assert (float(policy._log_temperature) > before) == rises
