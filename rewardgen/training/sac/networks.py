@@ -18,7 +18,7 @@ LINE = 32
 """Rows are a multiple of this, or a slice's last ones would be rounded otherwise than its first ones."""
 _LOG_STD_RANGE = (-5.0, 2.0)
 _LOG_STD_OFFSET = 0.3
-"""Of the network's output, whose first value is 0: policies begin with a standard deviation of 0.6."""
+"""Shift of the network's output, which begins at 0: policies begin with a standard deviation of 0.6."""
 
 
 class StackedNetwork:
