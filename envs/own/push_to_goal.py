@@ -1,7 +1,7 @@
 """Pushing a box to a goal: the pushing tasks of Fetch and Meta-World in two dimensions.
 
 The human reward reaches 0.83 at the shipped budget, short of `solved_fitness` (0.88, 0.75 and 0.83 with three seeds).
-In 800k steps it reached 0.91 and a success of 88 % with two.
+With 1.2M steps (`--env-steps`) four of five seeds reach it: 0.92, 0.89, 0.89, 0.88 and 0.82.
 """
 
 import torch

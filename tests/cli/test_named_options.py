@@ -43,7 +43,7 @@ def test_every_option_that_is_named_exists(capsys):
     ours = shown(capsys, main, ["", *(command.words for command in COMMANDS)]) | OF_OTHERS
     ours |= {f"--{name.replace('_', '-')}" for name in RunConfig.model_fields}  # accepted, not all of them shown
     assert {"--call-timeout-s", "--max-cost", "--json"} <= ours
-    measured = shown(capsys, app, ["sim", "train", "learner", "search"])
+    measured = shown(capsys, app, ["sim", "train", "learner", "ranking", "search"])
     found = named(*PACKAGE.rglob("*.py"), *(ROOT / "prompts").rglob("*.j2"))
     assert {option: place for option, place in found.items() if option not in ours} == {}
     found = named(*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))
