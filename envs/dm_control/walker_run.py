@@ -1,7 +1,7 @@
 """The DeepMind Control Suite's `walker-run`, on its own model (Tassa et al. 2018, arXiv:1801.00690).
 
-The human reward does not get to `solved_fitness` at the shipped budget: 0.29 (0.34, 0.29 and 0.22 with three seeds). With
-`--trainer sac` two of three seeds do, in 500k steps: 0.51, 0.56 and 0.42.
+The human reward does not get to `solved_fitness` at the shipped budget: 0.29 (0.34, 0.29 and 0.22 with three seeds).
+With `--trainer sac` two of three seeds do, in 500k steps: 0.51, 0.56 and 0.42.
 """
 
 import math
