@@ -56,10 +56,12 @@ def bench_ranking(runs: Sequence[str], options: RankingOptions, say: Say) -> Rep
         say: Told what goes on.
 
     Raises:
-        UsageError: There is no such setting, or SAC comes first.
+        UsageError: No run is named, there is no such setting, or SAC comes first.
         RewardgenError: A folder is no run, or its task is unknown.
         WorkerError: A slice failed.
     """
+    if not runs:
+        raise UsageError("there is no run whose rewards could be ranked", "name folders of recorded runs")
     for name in options.settings:
         if name not in NAMES:
             raise UsageError(f"there are no settings `{name}`", did_you_mean(name, NAMES))
@@ -71,7 +73,7 @@ def bench_ranking(runs: Sequence[str], options: RankingOptions, say: Say) -> Rep
         trained = [each for each in run.candidates if each.result and each.result.by_seed][: options.rewards]
         rewards = [RewardSpec(candidate_id=each.id, source=each.source) for each in trained]
         first = settings_named(options.settings[0], run.task, options.steps)
-        long = first.model_copy(update={"env_steps": options.times * first.env_steps})
+        long = settings_named(options.settings[0], run.task, options.times * first.env_steps)
         train = partial(trained_once, options.folder, run.task, rewards=rewards, say=say)
         truth = _by_reward(train(options.settings[0], long, seeds=options.long_seeds), rewards, options.long_seeds)
         short: dict[str, Outcome] = {}

@@ -82,7 +82,7 @@ def test_densities_are_those_of_a_gaussian_squashed_by_a_tanh():
 def test_networks_round_alike_at_any_place_in_a_batch_of_any_size(widths, normalised):
     generator = torch.Generator().manual_seed(1)
     flat = torch.stack([initial(widths, 1.0, generator) for _ in range(6)])
-    rows, gradient = (torch.randn(6, 48, size, generator=generator) for size in (widths[0], widths[-1]))
+    rows, gradient = (torch.randn(6, 64, size, generator=generator) for size in (widths[0], widths[-1]))
 
     def passed(chosen):
         network = StackedNetwork(widths, flat[chosen], normalised=normalised)
@@ -105,7 +105,7 @@ def test_the_policy_that_is_saved_acts_as_the_learner_does_without_noise(tmp_pat
     (result,) = batch.run()
     assert result.failure is None and result.env_steps == 1024
     policy = load_policy(tmp_path / "a-s0.npz")
-    observation = torch.randn(20, policy.observation_size)
+    observation = torch.randn(20, policy.observation_size, generator=torch.Generator().manual_seed(0))
     _, mean = batch._learner.act(observation.unsqueeze(0), torch.zeros(1, 20, 1))
     torch.testing.assert_close(policy.act(observation), mean[0] * policy.action_high, atol=1e-5, rtol=1e-5)
 
@@ -180,7 +180,7 @@ def test_critics_learn_the_reward_the_lower_estimate_of_what_comes_and_the_entro
     expected = 0.4 + 0.9 * (torch.tensor([-3.0, -2.0]) - 0.7 * density.mean(1))
     found = policy._estimates(policy._critics, observation, action).detach().mean(1)
     torch.testing.assert_close(found, expected.repeat_interleave(2), atol=0.05, rtol=0.0)
-    assert float(density.mean()) < -0.01 or float(density.mean()) > 0.01
+    assert abs(float(density.mean())) > 0.2  # otherwise the entropy would not show
 
 
 def test_a_short_training_reserves_no_more_memory_than_it_uses():

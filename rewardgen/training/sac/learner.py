@@ -25,7 +25,7 @@ from rewardgen.training.shared.normaliser import ObservationNormaliser, RewardSc
 from rewardgen.training.shared.rollout import Rollout
 from rewardgen.training.shared.seeding import slice_generators
 
-_TWO = 2
+_CRITICS = 2
 """Critics of a slice; the lower estimate counts (Fujimoto et al. 2018)."""
 
 
@@ -40,7 +40,7 @@ class SacLearner:
         actor = (observation, *settings.hidden, 2 * action)
         critic = (observation + action, *settings.hidden, 1)
         self._actor = StackedNetwork(actor, torch.stack([initial(actor, 0.01, source) for source in sources]))
-        pairs = [initial(critic, 1.0, source) for source in sources for _ in range(_TWO)]
+        pairs = [initial(critic, 1.0, source) for source in sources for _ in range(_CRITICS)]
         self._critics = StackedNetwork(critic, torch.stack(pairs), normalised=True)
         self._targets = StackedNetwork(critic, self._critics.flat, normalised=True)
         self._log_temperature = torch.full((len(seeds), 1), settings.temperature, device=device).log()
@@ -60,12 +60,13 @@ class SacLearner:
     @torch.no_grad()
     def act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """See `SliceLearner.act`."""
-        if self._steps < self._random_steps:
-            uniform = torch.erf(noise / 2**0.5)
-            return uniform, torch.zeros_like(uniform)
         rows = observation.shape[1]
         observation, noise = (pad(part, (0, 0, 0, -rows % LINE)) for part in (self._normaliser(observation), noise))
-        action, mean, _ = drawn_actions(self._actor(observation), noise)
+        if self._steps < self._random_steps:
+            action = torch.erf(noise / 2**0.5)  # uniform
+            mean = torch.zeros_like(action)
+        else:
+            action, mean, _ = drawn_actions(self._actor(observation), noise)
         return action[:, :rows], mean[:, :rows]
 
     def learn(self, rollout: Rollout, reward: Tensor) -> list[float]:
@@ -103,7 +104,7 @@ class SacLearner:
             action, _, density = drawn_actions(self._actor(drawn.next_observation), noise)
             entropy = -self._log_temperature.exp() * density
             value = self._lower(self._targets, drawn.next_observation, action) + entropy
-            target = (drawn.reward + drawn.discount * value).repeat_interleave(_TWO, 0)
+            target = (drawn.reward + drawn.discount * value).repeat_interleave(_CRITICS, 0)
         loss = (self._estimates(self._critics, drawn.observation, drawn.action) - target).square().mean(1).sum()
         self._critic_adam.step(*torch.autograd.grad(loss, self._critics.flat))
         with torch.no_grad():
@@ -122,22 +123,22 @@ class SacLearner:
         self, critics: StackedNetwork, observation: Tensor, action: Tensor, *, frozen: bool = False
     ) -> Tensor:
         """Returns by each critic (2 S, B)."""
-        rows = torch.cat([observation, action], dim=-1).repeat_interleave(_TWO, 0)
+        rows = torch.cat([observation, action], dim=-1).repeat_interleave(_CRITICS, 0)
         return critics(rows, frozen=frozen).squeeze(-1)
 
     def _lower(self, critics: StackedNetwork, observation: Tensor, action: Tensor, *, frozen: bool = False) -> Tensor:
         """The lower estimate (S, B) of two critics."""
-        return self._estimates(critics, observation, action, frozen=frozen).unflatten(0, (-1, _TWO)).amin(1)
+        return self._estimates(critics, observation, action, frozen=frozen).unflatten(0, (-1, _CRITICS)).amin(1)
 
     def diverged(self) -> list[int]:
         """See `SliceLearner.diverged`."""
-        finite = self._actor.flat.isfinite().all(1) & self._critics.flat.isfinite().all(1).view(-1, _TWO).all(1)
+        finite = self._actor.flat.isfinite().all(1) & self._critics.flat.isfinite().all(1).view(-1, _CRITICS).all(1)
         return (~finite).nonzero()[:, 0].tolist()
 
     def keep(self, kept: Sequence[int]) -> None:
         """See `SliceLearner.keep`."""
         rows = list(kept)
-        pairs = [_TWO * row + number for row in rows for number in range(_TWO)]
+        pairs = [_CRITICS * row + number for row in rows for number in range(_CRITICS)]
         for network, chosen in ((self._actor, rows), (self._critics, pairs), (self._targets, pairs)):
             network.flat = network.flat.detach()[chosen].requires_grad_()
         self._log_temperature = self._log_temperature[rows]

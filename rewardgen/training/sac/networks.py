@@ -30,9 +30,8 @@ class StackedNetwork:
         self.flat = flat.detach().clone().requires_grad_()
         """All parameters (S, P)."""
 
-    def layers(self, flat: Tensor | None = None) -> list[tuple[Tensor, Tensor]]:
-        """Weight (S, in, out) and bias (S, 1, out) of each layer."""
-        flat = self.flat if flat is None else flat
+    def layers(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
+        """Weight (S, in, out) and bias (S, 1, out) of each layer, as views of parameters (S, P)."""
         parts = flat.split([prod(shape) for shape in self._shapes], dim=1)
         shaped = [part.view(len(flat), *shape) for part, shape in zip(parts, self._shapes, strict=True)]
         return list(zip(shaped[::2], shaped[1::2], strict=True))

@@ -38,6 +38,7 @@ class SacSettings(TrainerSettings):
     entropy_per_action: float = -0.5
     """Target entropy of the policy, for each entry of an action in units of half its range."""
     hidden: tuple[int, ...] = (128, 128)
+    """Units of each hidden layer, the same in the policy and the critics."""
 
     @property
     def device(self) -> Device:
