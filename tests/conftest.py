@@ -12,6 +12,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A shell starts background jobs with SIGINT ignored, and their children inherit that; here interrupts are tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Nothing here cuts the power, and what a killed process wrote is there without it; each event of a run asks for it.
+os.fsync = lambda descriptor: None
+
 
 LEFT_OUT = pytest.StashKey[int]()
 OPTIONAL = ("matrix", "slow")

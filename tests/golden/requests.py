@@ -7,6 +7,7 @@ what their trainings recorded (two seeds each, shorter than a run's).
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
@@ -68,6 +69,7 @@ WARNING = Finding(
 )
 
 
+@cache
 def records(task: str) -> tuple[TaskCard, tuple[CandidateRecord, CandidateRecord]]:
     """A task's card and its two trained rewards, each with its analysis."""
     found = json.loads((HERE / "records" / f"{task}.json").read_text())
@@ -106,6 +108,7 @@ def later(task: str) -> DesignRequest:
     )
 
 
+@cache
 def rendered() -> dict[str, tuple[Message, ...]]:
     """Name of each golden file to the messages that it holds."""
     found = {f"{task}-draft": designer_messages(draft(task)) for task in OPERATORS}
