@@ -163,7 +163,11 @@ def test_a_component_that_cannot_guide_is_a_warning(term, detector):
             "'v': x_velocity, 'a': action.sum(-1), 'fell': -5.0 * (height < 0.7).float()",
         ),
         ("hopper", "x_velocity, healthy", "'up': healthy, 'v': 0.02 * x_velocity.square()"),
-        ("half_cheetah", "x_velocity, upright", "'v': 0.05 * x_velocity, 'flip': -50.0 * torch.relu(0.5 - upright)"),
+        pytest.param(
+            *("half_cheetah", "x_velocity, upright"),
+            "'v': 0.05 * x_velocity, 'flip': -50.0 * torch.relu(0.5 - upright)",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_term_for_some_kind_of_states_is_neither_dead_nor_dominant(task, parameters, terms):

@@ -12,8 +12,8 @@ from tests.builders import unrelated
 from tests.critic.banks import TRAPS, found, of_trap, probed, recorded
 from tests.reward.corpus import inputs
 
-SLOW = ("walker2d", "half_cheetah", "humanoid", "pusher", "inverted_double_pendulum")
-TASKS = [*("hopper", "ant", "cartpole", "reacher"), *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+SLOW = ("ant", "walker2d", "half_cheetah", "humanoid", "reacher", "pusher", "inverted_double_pendulum")
+TASKS = ["hopper", "cartpole", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -116,7 +116,10 @@ def test_a_reward_that_notices_a_change_without_meaning_is_a_warning(task, param
     [
         ("hopper", "x_position, prev_x_position", "return {'way': 100.0 * (x_position - prev_x_position)}"),
         ("cartpole", "pole_angle", "return {'up': (pole_angle.abs() < 0.2).float() - pole_angle.abs()}"),
-        ("ant", "heading, x_velocity", "return {'v': x_velocity, 'ahead': 0.5 * torch.cos(heading)}"),
+        pytest.param(
+            *("ant", "heading, x_velocity", "return {'v': x_velocity, 'ahead': 0.5 * torch.cos(heading)}"),
+            marks=pytest.mark.slow,
+        ),
         (FLIP, "orientation", "return {'up': orientation[:, 0].abs()}"),
         (REACH, "position, target", "return {'d': -(position - target).norm(dim=-1)}"),
     ],
