@@ -19,14 +19,16 @@ from rewardgen.store.records import (
 )
 from rewardgen.training.cache import get_or_measure
 from tests.builders import card as point_card
+from tests.golden.requests import OPERATORS as KEPT
+from tests.golden.requests import records
 
 SHIPPED = ("cartpole", "hopper", "half_cheetah", "walker2d", "ant", "humanoid")
 
 
 @cache
 def measured(name: str) -> TaskCard:
-    """The real card of a shipped task."""
-    return get_or_measure(name).card
+    """The card of a shipped task, as it was measured for the golden prompts if it has some."""
+    return records(name)[0] if name in KEPT else get_or_measure(name).card
 
 
 def reacher_card(**changes) -> TaskCard:
