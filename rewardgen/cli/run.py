@@ -125,7 +125,7 @@ def run(
     """Search for a reward."""
     settings = _configuration(task, options, config)
     if config is not None and not yes:
-        typed = options.model_fields_set | ({"task"} if task else set())
+        typed = (options.model_fields_set - {"task"}) | ({"task"} if task else set())
         require_consent_to_file(config, [settings], settings.model_fields_set - typed)
     if dry_run:
         if robot is not None:

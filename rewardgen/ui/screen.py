@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -196,9 +197,9 @@ class Notebook(Watcher):
 
 def in_notebook() -> bool:
     """True if this process is the kernel of a notebook."""
-    try:
-        from IPython.core.getipython import get_ipython
-    except ImportError:
+    if "IPython" not in sys.modules:  # which a kernel has imported, and which takes long
         return False
+    from IPython.core.getipython import get_ipython
+
     shell = get_ipython()
     return shell is not None and shell.__class__.__name__ == "ZMQInteractiveShell"

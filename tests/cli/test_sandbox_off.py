@@ -3,11 +3,11 @@
 import os
 import pty
 import select
-import subprocess
 import sys
 
 import pytest
 
+from rewardgen.cli.app import main
 from tests.cli.conftest import environment, write_run
 from tests.sandbox.confined import landlock_abi
 from tests.tasks.files import point
@@ -56,13 +56,14 @@ def test_a_run_that_was_not_started_here_is_asked_about_in_the_same_way(tmp_path
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("run", "hopper", "--config"), 'api_base = "http://192.0.2.1/v1"\nmodel = "openai/x"\ninit = "gone.py"'),
+        (("run", "no_such_task", "--config"), 'api_base = "http://192.0.2.1/v1"\ninit = "gone.py"'),
         (("suite",), 'tasks = ["there.py"]\nseeds = [0]'),
     ],
 )
 def test_a_file_that_names_code_or_an_address_is_asked_about_once(rewardgen, tmp_path, words, text):
     file = tmp_path / "x.toml"
-    (tmp_path / "there.py").write_text("")
+    (tmp_path / "there.py").touch()
+    (tmp_path / "x").touch()  # where the suite's runs would lie: none can begin
     file.write_text(text)
     command = (*words, "x.toml")
     unasked = rewardgen(*command)
@@ -85,7 +86,8 @@ def test_who_agreed_to_some_lines_of_a_file_is_asked_about_the_others(rewardgen,
     command = ("run", "--config", "x.toml")
     _, agreed = on_a_terminal(tmp_path, "y\n", (*command, "--api-base", "http://192.0.2.2/v1"))
     assert "task there.py" in agreed and "api base" not in agreed and "replay:" not in agreed
-    assert "api base http://192.0.2.1/v1: receives the key" in rewardgen(*command).stderr
+    asked = rewardgen(*command).stderr
+    assert "task there.py" in asked and "api base http://192.0.2.1/v1: receives the key" in asked
     on_a_terminal(tmp_path, "y\n", command)
     assert "decides:" not in rewardgen(*command).stderr
     assert "decides:" in on_a_terminal(tmp_path / "other", "n\n", command)[1]
@@ -99,18 +101,32 @@ def test_a_file_of_settings_alone_and_what_is_typed_need_no_word(rewardgen, tmp_
 
 
 def on_a_terminal(folder, answer, words=OFF, within_s=60.0):
-    """Exit code of the command and what it showed, with an answer typed ahead."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "rewardgen", *words]
-    process = subprocess.Popen(command, cwd=folder, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
+    """Exit code of the command and what it showed, with an answer typed ahead; a copy of this process runs it."""
+    process, ours = pty.fork()
+    if process == 0:
+        run_here(folder, words)
     try:
         os.write(ours, answer.encode())
         shown = b"".join(iter(lambda: read(ours, within_s), b""))
-        return process.wait(within_s), " ".join(shown.decode(errors="replace").split())
     finally:
-        process.kill()
-        os.close(ours)
+        os.close(ours)  # which ends what still waits there
+        returncode = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return returncode, " ".join(shown.decode(errors="replace").split())
+
+
+def run_here(folder, words):
+    """Run the command in this process, on its own terminal, and end it."""
+    returncode = -1
+    try:
+        os.chdir(folder)
+        for name in os.environ.keys() - environment().keys():
+            del os.environ[name]
+        os.environ |= environment()
+        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(number, mode) for number, mode in enumerate("rww"))
+        returncode = main(words)
+        sys.stdout.flush()
+    finally:
+        os._exit(returncode)
 
 
 def read(terminal, within_s):
