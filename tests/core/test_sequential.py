@@ -2,6 +2,7 @@
 
 import math
 import random
+from itertools import product
 
 import pytest
 
@@ -43,12 +44,18 @@ def rates(draw, gain, most, times, seed=0):
     return above, below, sum(seeds for _, seeds in found) / times, inside
 
 
+def slow(*case):
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 def sampling_error(rate, times):
     return 3.0 * math.sqrt(rate * (1.0 - rate) / times)
 
 
-@pytest.mark.parametrize("draw", [normal, skewed, with_failures])
-@pytest.mark.parametrize("most", [2, 20])
+@pytest.mark.parametrize(
+    ("draw", "most"),
+    [(skewed, 2), (normal, 20), *(slow(*each) for each in product((normal, skewed, with_failures), (2, 20)))],
+)
 def test_a_winner_that_is_no_better_is_said_to_be_in_at_most_three_of_a_hundred_runs(draw, most):
     above, below, _, inside = rates(draw, 0.0, most, times=600)
     allowed = 0.03 + sampling_error(0.03, 600)
@@ -86,7 +93,8 @@ def test_the_first_look_of_four_is_stricter_than_the_only_one():
 
 @pytest.mark.parametrize(
     ("draw", "seeds"),
-    [*((draw, seeds) for draw in (normal, skewed, with_failures) for seeds in (5, 20)), (normal, 2), (normal, 3)],
+    [(normal, 2), (skewed, 5), slow(normal, 3)]
+    + [slow(*each) for each in product((normal, skewed, with_failures), (5, 20))],
 )
 def test_the_interval_of_the_fitness_holds_its_coverage(draw, seeds):
     rng = random.Random(seeds)
@@ -99,8 +107,9 @@ def test_the_interval_of_the_fitness_holds_its_coverage(draw, seeds):
     assert abs(inside / times - 0.95) <= 0.02 + sampling_error(0.95, times)
 
 
-@pytest.mark.parametrize("seeds", [5, 20])
-@pytest.mark.parametrize("alike", [(19.0, 1.0), (0.5, 0.5)])
+@pytest.mark.parametrize(
+    ("seeds", "alike"), [(5, (19.0, 1.0)), *(slow(*each) for each in product((5, 20), ((19.0, 1.0), (0.5, 0.5))))]
+)
 def test_the_interval_of_the_success_rate_holds_its_coverage(seeds, alike):
     rng = random.Random(seeds)
     times, inside = 400, 0

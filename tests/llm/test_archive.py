@@ -27,7 +27,7 @@ def test_answered_call_is_answered_from_the_archive(tmp_path):
 
 def test_a_huge_reply_is_cut_and_can_be_read_again(tmp_path):
     def answers():
-        return ArchivedLLM(ScriptedLLM("x" * (70 << 20)), tmp_path)
+        return ArchivedLLM(ScriptedLLM("x" * (9 << 20)), tmp_path)
 
     first = ask_one(answers())
     assert first.cut and len(first.text) == 8 << 20

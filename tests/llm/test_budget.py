@@ -31,7 +31,7 @@ class Priced:
         self.calls += 1
         self.in_flight += 1
         self.most = max(self.most, self.in_flight)
-        await asyncio.sleep(0.02)
+        await asyncio.sleep(0.005)
         self.in_flight -= 1
         if self.failing:
             raise CallFailed("empty reply", usage=self.actual)
@@ -120,16 +120,16 @@ ODD = {
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("limits", [{"max_tokens": 2000}, {"max_cost_usd": 0.0005}], ids=["tokens", "cost"])
+@pytest.mark.parametrize("limits", [{"max_tokens": 800}, {"max_cost_usd": 0.0002}], ids=["tokens", "cost"])
 def test_limits_hold_over_sessions_whatever_a_server_counts(tmp_path, odd, limits):
     results = []
     with ChatServer(odd) as server:
         for _ in range(2):
             client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
             archive = ArchivedLLM(BudgetedLLM(client, Budget(**limits, spent=archived_usage(tmp_path))), tmp_path)
-            results += ask(RetryingLLM(archive, attempts=2, first_wait_s=0.0), *calls(40))
+            results += ask(RetryingLLM(archive, attempts=2, first_wait_s=0.0), *calls(12))
     usage = archive.usage()
     assert any(isinstance(each, BudgetExhausted) for each in results)
-    assert usage.calls == len(server.bodies) < 160
+    assert usage.calls == len(server.bodies) < 48
     assert 0 < usage.estimated_tokens == usage.tokens <= limits.get("max_tokens", 10_000)
     assert usage.cost_usd <= limits.get("max_cost_usd", 1.0)

@@ -55,6 +55,11 @@ HOSTILE = {
     "brackets": "```python\ndef compute_reward(speed):\n    return " + "[" * 90_000,
     "a path as the model's name": raw(model="../../../etc/\x1b[31m\ud83d"),
 }
+ALIKE = {"a template", "a forged request in the diagnosis", "a forged request in the prediction"}
+ALIKE |= {"a forged request after longer fences", "a forged frame without code", "fences without an end"}
+ALIKE |= {"claims without an end", "numbers out of range", "an idea without an end"}
+"""Those that resemble another one."""
+CASES = [pytest.param(said, id=id, marks=[pytest.mark.slow] * (id in ALIKE)) for id, said in HOSTILE.items()]
 
 
 class Asking(Crew):
@@ -71,7 +76,7 @@ class Asking(Crew):
         return await self._designer.design(request)
 
 
-@pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("said", CASES)
 def test_a_hostile_reply_is_a_candidate_or_a_failure_and_nothing_else(tmp_path, capsys, said):
     answer = said if isinstance(said, Answer) else Answer(said)
     sound = Answer(f"DIAGNOSIS: Go.\n{CODE.replace('speed})', '2 * speed})')}")

@@ -59,7 +59,8 @@ def test_a_run_killed_at_any_event_settles_the_same_way(tmp_path):
     whole, expected = a_search(tmp_path / "whole", Crew(fitness=noisy), generations=2, **CLOSE)
     table = whole()
     kinds = [line.split('"', 4)[3] for line in (tmp_path / "whole" / "events.jsonl").read_text().splitlines()]
-    for cut in (number for number, kind in enumerate(kinds) if "seeds-opened" in kinds[number - 1 : number + 1]):
+    cuts = [number for number, kind in enumerate(kinds) if "seeds-opened" in kinds[number - 1 : number + 1]]
+    for cut in cuts[::3]:
         path = tmp_path / f"cut{cut}"
         search, _ = a_search(path, Crew(fitness=noisy), Listener(stop_after=cut), generations=2, **CLOSE)
         with suppress(KeyboardInterrupt):
@@ -90,6 +91,7 @@ def picked(rng, candidates, spread, *, leaders):
     return true[ranking_of(seen).ids[0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spread", "least"), [(0.5, 0.1), (1.0, 0.0)])
 def test_with_as_many_trainings_leaders_pick_a_better_reward_than_two_seeds_for_more_candidates(spread, least):
     rng, times = random.Random(0), 500
@@ -165,7 +167,6 @@ def gain_is_seen(rng, gain):
 
 
 def test_equals_seldom_pass_for_a_gain_and_a_large_gain_seldom_goes_unseen():
-    rng, times = random.Random(0), 400
-    rates = {gain: sum(gain_is_seen(rng, gain) for _ in range(times)) / times for gain in (0.0, 1.0, 2.0, 3.0)}
-    print(f"a gain is seen in {rates}")
-    assert rates[0.0] <= 0.04 and rates[2.0] > 0.4 and rates[3.0] > 0.85
+    rng, times = random.Random(0), 150
+    rates = {gain: sum(gain_is_seen(rng, gain) for _ in range(times)) / times for gain in (0.0, 2.0, 3.0)}
+    assert rates[0.0] <= 0.04 and rates[2.0] > 0.4 and rates[3.0] > 0.85, rates

@@ -18,7 +18,7 @@ from rewardgen.training.cache import get_or_measure
 from rewardgen.training.setup import raced_settings, settings_for
 from rewardgen.view.progress import stage, view
 from tests.builders import card, failed_slice, slice_result
-from tests.e2e.command import SHORTER, history, rewardgen, run_folder, table
+from tests.e2e.command import history, rewardgen, run_folder, table
 from tests.tasks.files import POINT, point
 
 USUAL, DENSE = 300_000, 300_001
@@ -117,7 +117,8 @@ def test_only_a_task_without_settings_of_its_own_leaves_them_open(tmp_path):
 
 
 def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
-    done = rewardgen("run", point(tmp_path, OWN), *SHORTER, cwd=tmp_path)
+    short = "--candidates 1 --generations 1 --seeds 1 --leaders 1 --final-seeds 1 --env-steps 4096 --ablate critic"
+    done = rewardgen("run", point(tmp_path, OWN), "--no-films", *short.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     past = history(tmp_path)
     assert past.race and past.race.text in done.stderr
@@ -127,6 +128,7 @@ def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
     assert table(past)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_may_leave_the_race_out(tmp_path):
     class Stops(SilentListener):
         def note(self, text):
