@@ -11,8 +11,10 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
+
+import pytest
 
 from tests.sandbox.confined import MACHINE, SECRET, World, call, left_behind, run_machine_code, was_refused
 
@@ -293,6 +295,18 @@ KERNEL = {
 _X86_ONLY = {"vfork": Attack(lambda w: run_machine_code(_VFORK) > 0, _told(True), SECCOMP)}
 
 ATTACKS = {**FILES, **NETWORK, **PROCESSES, **KERNEL, **(_X86_ONLY if MACHINE == "x86_64" else {})}
+SAMPLE = (
+    *("change a file outside", "truncate by name", "link a secret in", "read a secret", "open a file by handle"),
+    *("connect by TCP", "send by UDP", "connect to an abstract socket", "fork", "start a program", "kill"),
+    *("read memory", "limit another process", "outlive its parent", "io_uring", "shared memory, not counted"),
+)
+"""One of each way and effect, which the plain test command tries; the others carry the marker `matrix`."""
+
+
+def sampled(names: Iterable[str]) -> pytest.MarkDecorator:
+    """Parametrise a test with attacks: a sample in the plain test command, all of them with `-m matrix`."""
+    params = [pytest.param(name, marks=[] if name in SAMPLE else pytest.mark.matrix) for name in names]
+    return pytest.mark.parametrize("name", params)
 
 
 def _by_handle(path):

@@ -7,14 +7,14 @@ import pytest
 
 from rewardgen.sandbox import launcher
 from tests.sandbox.confined import World
+from tests.sandbox.processes import LIGHT
 
 
 @pytest.fixture(scope="module")
 def light_server():
-    """For tests that start many: a fork server that imports two jobs, and not torch with all that is registered."""
-    light = ["numpy", "rewardgen.sandbox.selftest", "tests.sandbox.misdeeds"]
+    """For tests that start many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rewardgen.sandbox.jobs.modules", lambda: light)
+        patch.setattr("rewardgen.sandbox.jobs.modules", lambda: LIGHT)
         launcher._stop()
         yield
         launcher._stop()

@@ -12,6 +12,8 @@ from tests.sandbox.misdeeds import MISBEHAVE
 PATIENT = Limits(wall_s=60.0)
 FREE = Limits(wall_s=60.0, sandbox="off")
 """For misdeeds that the sandbox does not let come to what is to be seen."""
+LIGHT = ["numpy", "rewardgen.sandbox.selftest", "tests.sandbox.misdeeds"]
+"""All that a fork server imports where many are started: two jobs, and not torch with all that is registered."""
 
 
 def misbehave(how, scratch, limits=PATIENT, **options):
@@ -26,8 +28,10 @@ def orchestrator(scratch, job="hang", first="", then="pass", sandbox="auto", **e
     code = f"""
         import os, threading, time
         from pathlib import Path
+        from rewardgen.sandbox import jobs
         from rewardgen.sandbox.process import Limits, run_worker
         from tests.sandbox.misdeeds import MISBEHAVE
+        jobs.modules = lambda: {LIGHT}
         def told(message):
             print(message["pid"], flush=True)
             {then}

@@ -10,7 +10,7 @@ import pytest
 
 from rewardgen.sandbox import landlock
 from rewardgen.sandbox.landlock import OWN, READ, Grant, Right
-from tests.sandbox.attacks import ATTACKS, LANDLOCK
+from tests.sandbox.attacks import ATTACKS, LANDLOCK, sampled
 from tests.sandbox.confined import by_landlock, in_child, landlock_abi, privileges, was_refused
 
 ABI, WHY_NOT = landlock_abi()
@@ -26,7 +26,7 @@ def attempt(world, name, confine):
 
 
 @needs_landlock
-@pytest.mark.parametrize("name", STOPPED)
+@sampled(STOPPED)
 def test_landlock_alone_stops(name, world):
     if ATTACKS[name].landlock_abi > ABI:
         pytest.skip(f"Landlock stops it since ABI {ATTACKS[name].landlock_abi}, this host has ABI {ABI}")

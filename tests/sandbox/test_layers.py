@@ -19,7 +19,7 @@ from rewardgen.sandbox.selftest import SELFTEST
 from rewardgen.sandbox.worker import _policy
 from rewardgen.store.records import SliceSpec
 from rewardgen.training.artifacts import policy_names
-from tests.sandbox.attacks import ATTACKS, start_threads
+from tests.sandbox.attacks import ATTACKS, sampled, start_threads
 from tests.sandbox.confined import by_all, in_child, landlock_abi, left_behind, no_seccomp, was_refused, without
 from tests.sandbox.processes import dies
 from tests.sandbox.test_landlock import attempt
@@ -31,14 +31,14 @@ needs_all_layers = pytest.mark.skipif(bool(MISSING), reason=MISSING or "-")
 
 
 @needs_all_layers
-@pytest.mark.parametrize("name", list(ATTACKS))
+@sampled(ATTACKS)
 def test_all_layers_together_stop(name, world):
     succeeded, outcome = attempt(world, name, by_all)
     assert not succeeded, outcome
 
 
 @linux
-@pytest.mark.parametrize("name", list(ATTACKS))
+@sampled(ATTACKS)
 def test_without_any_layer_nothing_stops(name, world):
     """Otherwise the tests of the layers show nothing."""
     succeeded, outcome = attempt(world, name, without)

@@ -15,7 +15,7 @@ import pytest
 from rewardgen.sandbox import seccomp
 from rewardgen.sandbox.seccomp import ALLOW, KILL, refuse
 from rewardgen.sandbox.syscalls import NUMBERS, number
-from tests.sandbox.attacks import ATTACKS, SECCOMP
+from tests.sandbox.attacks import ATTACKS, SECCOMP, sampled
 from tests.sandbox.confined import MACHINE, by_seccomp, call, in_child, no_seccomp, run_machine_code
 from tests.sandbox.test_landlock import attempt
 
@@ -26,7 +26,7 @@ PID = 4321
 
 
 @needs_seccomp
-@pytest.mark.parametrize("name", STOPPED)
+@sampled(STOPPED)
 def test_the_filter_alone_stops(name, world):
     succeeded, outcome = attempt(world, name, by_seccomp)
     assert not succeeded, outcome
