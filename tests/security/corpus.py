@@ -38,15 +38,15 @@ def _sampled(of_each: int) -> frozenset[str]:
     return frozenset(name for names in kinds.values() for name in names[:of_each])
 
 
-SAMPLE, SMALL_SAMPLE = _sampled(2), _sampled(1)
+SAMPLE = _sampled(1)
 WARP = "ppo on Warp"
 TRAINERS = {
     "ppo": frozenset(ATTACKS),
-    "sb3-ppo": SAMPLE,
-    "sac": SMALL_SAMPLE,
-    "sb3-sac": SMALL_SAMPLE,
-    "rsl-rl": SMALL_SAMPLE,
-    WARP: SMALL_SAMPLE,
+    "sb3-ppo": _sampled(2),
+    "sac": SAMPLE,
+    "sb3-sac": SAMPLE,
+    "rsl-rl": SAMPLE,
+    WARP: SAMPLE,
 }
 """Those that are attacked, and with what at most; on a GPU if there is one, else on MuJoCo Warp's CPU device."""
 ALWAYS = ("ppo",)

@@ -70,15 +70,14 @@ def test_check_accepts_no_file_that_does_more_than_its_reward_when_it_is_importe
     assert elsewhere.effects() == []
 
 
-TEXTS = ("conclusion", "reason", "diagnosis", "prediction", "name", "description", "fitness", "success", "message")
+TEXTS = {"conclusion", "reason", "diagnosis", "prediction", "name", "description", "fitness", "success", "message"}
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_readable_files_hold_no_commands_and_nothing_hidden(rewardgen, elsewhere, text):
+def test_readable_files_hold_no_commands_and_nothing_hidden(rewardgen, elsewhere):
     hostile = "a\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\r\u202e\u200b\U000e0041\ud800b"
     log = elsewhere.folder / "events.jsonl"
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    log.write_text("".join(json.dumps(_replaced(each, text, hostile)) + "\n" for each in lines))
+    log.write_text("".join(json.dumps(_replaced(each, hostile)) + "\n" for each in lines))
     assert rewardgen("resume", RUN_ID).returncode == 0
     made = [path for path in elsewhere.folder.rglob("*") if path.is_file() and path.name != "events.jsonl"]
     assert {"README.md", "card.md", "reward.py"} <= {path.name for path in made}
@@ -88,11 +87,12 @@ def test_readable_files_hold_no_commands_and_nothing_hidden(rewardgen, elsewhere
         assert {each for each in text if not each.isprintable()} <= {"\n"}, path.name
 
 
-def _replaced(data, name, value):
+def _replaced(data, value):
+    """An event with other texts in place of all that a report tells."""
     if isinstance(data, dict):
-        return {key: value if key == name and isinstance(each, str) else _replaced(each, name, value)
+        return {key: value if key in TEXTS and isinstance(each, str) else _replaced(each, value)
                 for key, each in data.items()}  # fmt: skip
-    return [_replaced(each, name, value) for each in data] if isinstance(data, list) else data
+    return [_replaced(each, value) for each in data] if isinstance(data, list) else data
 
 
 def pipe(path, run):

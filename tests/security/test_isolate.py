@@ -14,14 +14,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason=f"what is attack
 
 OF_CORPUS = [
     "state mutation: storage",
-    "state mutation: exchange of storage",
-    "global state: default type of tensors",
     "global state: function of torch",
-    "global state: builtin function",
     "result forging: answer written to the pipe",
-    "result forging: worker that answers otherwise",
     "result forging: end before the answer",
-    "delayed triggers: element of a module constant",
 ]
 """Some of each class of which layer 2 stops little in a process, and which are not aimed at the tests' own trainer."""
 SOURCES = {f"others: {name}": reward(body) for name, body in OTHERS.items()}

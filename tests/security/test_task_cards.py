@@ -15,23 +15,29 @@ CLIPBOARD = r"\x1b]52;c;ZXZpbA==\x07"
 CLEAR = r"\x1b[2J\x9b2J"
 HIDDEN = r"\u202e\u2066\u200b\ufeff" + r"\U000e0049\U000e0047"
 
+METER = '"velocity along the rail"'
+WORDS = (
+    ('"""Push a point along', '"""' + CLIPBOARD + "Push a point along"),
+    (METER, f'"velocity{CLEAR}{HIDDEN}"'),
+    ('Var("m/s"', f'Var("m/s{CLIPBOARD}{HIDDEN}"'),
+    ('"""Anywhere between', f'"""{HIDDEN}{CLEAR}Anywhere between'),
+    ('"""Position and velocity."""', f'"""Position{CLEAR} and velocity.{HIDDEN}"""'),
+    ('"left the rail"', f'"left{CLIPBOARD}{CLEAR}{HIDDEN} the rail"'),
+    ('"""The point is more', f'"""{CLIPBOARD}The point is more'),
+    ('"""Share of the episode', f'"""{HIDDEN}Share of the episode'),
+    ('"""Within 10 cm', f'"""Within\\r{CLEAR} 10 cm'),
+)
+"""Passages of a task file, all that it says of itself, and what stands there instead."""
 TEXTS = {
-    "description": ('"""Push a point along', '"""' + CLIPBOARD + "Push a point along"),
-    "meaning of a variable": ('"velocity along the rail"', f'"velocity{CLEAR}{HIDDEN}"'),
-    "unit": ('Var("m/s"', f'Var("m/s{CLIPBOARD}{HIDDEN}"'),
-    "reset": ('"""Anywhere between', f'"""{HIDDEN}{CLEAR}Anywhere between'),
-    "observation": ('"""Position and velocity."""', f'"""Position{CLEAR} and velocity.{HIDDEN}"""'),
-    "end of episodes": ('"left the rail"', f'"left{CLIPBOARD}{CLEAR}{HIDDEN} the rail"'),
-    "what ends them": ('"""The point is more', f'"""{CLIPBOARD}The point is more'),
-    "fitness": ('"""Share of the episode', f'"""{HIDDEN}Share of the episode'),
-    "success": ('"""Within 10 cm', f'"""Within\\r{CLEAR} 10 cm'),
-    "an error when it is loaded": ("import torch\n", f"raise ValueError('{CLIPBOARD}{CLEAR}{HIDDEN}')\n"),
-    "an error when it is played": ("return episode.share", f"raise ValueError('{CLEAR}{HIDDEN}')\n        return 0"),
-    "what it prints": ("import torch\n", f"import torch\nprint('{CLIPBOARD}{CLEAR}')\n"),
-    "half a character": ('"velocity along the rail"', r'"velocity \ud83d"'),
-    "a text without end": ('"velocity along the rail"', '"velocity " + "x" * 3_000_000'),
+    "all its words": WORDS,
+    "half a character": [(METER, r'"velocity \ud83d"')],
+    "a text without end": [(METER, '"velocity " + "x" * 3_000_000')],
 }
-"""Passages of a task file, and what stands there instead."""
+ERRORS = {
+    "an error when it is loaded": [("import torch\n", f"raise ValueError('{CLIPBOARD}{CLEAR}{HIDDEN}')\n")],
+    "an error when it is played": [("return episode.share", f"raise ValueError('{CLEAR}{HIDDEN}')\n        return 0")],
+    "what it prints": [("import torch\n", f"import torch\nprint('{CLIPBOARD}{CLEAR}')\n")],
+}
 
 COMMANDS = [
     ("tasks", "show"),
@@ -40,19 +46,19 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("where", TEXTS)
+@pytest.mark.parametrize("where", TEXTS | ERRORS)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_the_words_of_a_task_give_the_terminal_no_commands(rewardgen, tmp_path, where, command):
     (tmp_path / "task").mkdir()
-    done = rewardgen(*command, point(tmp_path / "task", TEXTS[where]))
+    done = rewardgen(*command, point(tmp_path / "task", *(TEXTS | ERRORS)[where]))
     assert {each for each in done.stdout + done.stderr if not each.isprintable()} <= {"\n"}
     assert "unexpectedly" not in done.stderr
     assert done.stdout or done.stderr
 
 
-@pytest.mark.parametrize("where", [each for each in TEXTS if not each.startswith(("an error", "what it prints"))])
+@pytest.mark.parametrize("where", TEXTS)
 def test_the_words_of_a_task_are_told_to_a_model_as_a_reader_sees_them(tmp_path, where):
-    card = get_or_measure(point(tmp_path, TEXTS[where])).card
+    card = get_or_measure(point(tmp_path, *TEXTS[where])).card
     data = events()[0].data | {"card": card.model_dump(mode="json")}
     history = History([EventLog(tmp_path / "events.jsonl").append("run-started", 0.0, data)])
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=history.card)
