@@ -122,5 +122,6 @@ def _task(folder: Path, calls: dict[str, int]) -> Path:
     for name in ("cartpole.py", "cartpole.xml"):
         shutil.copy(shipped_tasks()["cartpole"].with_name(name), folder)
     text = _OUT_OF_THE_LANGUAGE.replace("HANGING", repr(_HANGING)).replace("CALLS", repr(calls))
-    (folder / "cartpole.py").write_text((folder / "cartpole.py").read_text() + text)
+    cartpole = (folder / "cartpole.py").read_text().replace("episode_steps = 250", "episode_steps = 50")
+    (folder / "cartpole.py").write_text(cartpole + text)
     return folder / "cartpole.py"

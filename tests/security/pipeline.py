@@ -24,7 +24,8 @@ from tests.training.builders import TINY, UPRIGHT
 HONEST = "honest"
 _TASK = "cartpole"
 _LIMITS = Limits(wall_s=60.0)
-SHORT = TINY.model_copy(update={"env_steps": 256, "num_envs": 4, "rollout_steps": 8, "evaluation_envs": 1})
+_ONCE = {"evaluation_envs": 1, "evaluation_phases": 1, "epochs": 1, "minibatches": 1}
+SHORT = TINY.model_copy(update={"env_steps": 256, "num_envs": 4, "rollout_steps": 16, **_ONCE})
 _LIKE_TINY = TINY.model_dump(include={"env_steps", "num_envs", "evaluation_phases", "evaluation_envs", "hidden"})
 _TINY_SB3 = Sb3PpoSettings(**_LIKE_TINY, options={"n_steps": TINY.rollout_steps, "batch_size": 256, "n_epochs": 1})
 _SHORTER = {"env_steps": 256, "num_envs": 4, "evaluation_envs": 1}
