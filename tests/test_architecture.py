@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,10 +64,16 @@ def _part(module: str) -> str:
     return parts[1] if len(parts) > 1 else parts[0]
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    """The parsed module."""
+    return ast.parse(path.read_text())
+
+
 def _imported(path: Path) -> set[str]:
     """Modules that a module names for more than type checking: in an import, or as `module:function` in a string."""
     found = set()
-    for node in _run_time_nodes(ast.parse(path.read_text())):
+    for node in _run_time_nodes(tree(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -146,20 +153,18 @@ def test_nothing_outside_an_extra_names_it():
     named = set()
     for module, path in _modules().items():
         if _part(module) not in ("extras", "export"):  # `mjlab` is also a format of `export`
-            nodes = ast.walk(ast.parse(path.read_text()))
-            texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+            texts = {
+                node.value
+                for node in ast.walk(tree(path))
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
             named |= {(module, text) for text in texts if text in names or "rewardgen.extras." in text}
     assert extras and named == set()
 
 
-@pytest.mark.parametrize("folder", ["core", "store"])
-def test_core_and_store_name_no_heavy_library(folder):
-    named = {
-        (module, name.split(".")[0])
-        for module, path in _modules().items()
-        if _part(module) == folder
-        for name in _imported(path)
-    }
+def test_core_and_store_name_no_heavy_library():
+    below = {module: path for module, path in _modules().items() if _part(module) in ("core", "store")}
+    named = {(module, name.split(".")[0]) for module, path in below.items() for name in _imported(path)}
     assert {(module, library) for module, library in named if library in NOT_IN_CORE} == set()
 
 
@@ -170,7 +175,7 @@ def test_no_module_is_longer_than_600_lines():
 
 def test_package_init_files_hold_a_docstring_only():
     inits = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
-    assert [str(path) for path in inits if len(ast.parse(path.read_text()).body) > 1] == []
+    assert [str(path) for path in inits if len(tree(path).body) > 1] == []
 
 
 def _loaded_by(code: str) -> set[str]:
@@ -179,20 +184,16 @@ def _loaded_by(code: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-def test_core_and_store_load_nothing_heavy():
+def test_core_store_and_the_orchestrator_load_nothing_heavy():
     modules = [module for module in _modules() if _part(module) in ("core", "store")]
-    assert _loaded_by("\n".join(f"import {module}" for module in modules)).isdisjoint(HEAVY)
-
-
-def test_the_orchestrator_loads_nothing_heavy():
-    modules = ["rewardgen.search.lifecycle", "rewardgen.sandbox.process"]
+    modules += ["rewardgen.search.lifecycle", "rewardgen.sandbox.process"]
     modules += [f"rewardgen.cli.{path.stem}" for path in (PACKAGE / "cli").glob("[a-z]*.py")]
     assert _loaded_by("\n".join(f"import {module}" for module in modules)).isdisjoint(HEAVY)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["runs", "--help"], []])
-def test_help_loads_no_part_of_the_package_but_the_command_table(arguments):
-    loaded = _loaded_by(f"from rewardgen.cli.app import main\nmain({arguments!r})")
+def test_help_loads_no_part_of_the_package_but_the_command_table():
+    calls = "".join(f"\nmain({arguments!r})" for arguments in (["--help"], ["--version"], ["runs", "--help"], []))
+    loaded = _loaded_by(f"from rewardgen.cli.app import main{calls}")
     assert loaded.isdisjoint({*HEAVY, "pydantic", "numpy", "jinja2", "rewardgen.extras"})
 
 

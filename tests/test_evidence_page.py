@@ -93,22 +93,15 @@ def test_a_run_that_is_taken_up_loses_its_places_and_keeps_its_verdict(runs, tmp
     assert compare(runs, again).endswith("1 of 1 verdicts are the same.")
 
 
-def test_a_packed_run_unpacks_to_the_same_files(tmp_path):
+def test_a_packed_run_unpacks_to_the_same_files_by_several_processes_at_once(tmp_path):
     folder = KEPT / "cartpole-evolve-0"
     pack(folder, tmp_path)
-    unpack(tmp_path, tmp_path / "again")
-    again = {path.name: path.read_bytes() for path in (tmp_path / "again" / folder.name).rglob("*.json*")}
-    assert again == {path.name: path.read_bytes() for path in folder.rglob("*.json*")}
-    packed = (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes()
-    pack(tmp_path / "again" / folder.name, tmp_path)
-    assert (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes() == packed
-
-
-def test_several_processes_unpack_at_once(tmp_path):
-    pack(KEPT / "cartpole-evolve-0", tmp_path)
-    pack(KEPT / "cartpole-built-in-0", tmp_path)
     with ProcessPoolExecutor(4) as pool:
         for done in [pool.submit(unpack, tmp_path, tmp_path / "runs") for _ in range(8)]:
             done.result()
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["cartpole-built-in-0", "cartpole-evolve-0"]
-    assert not list(tmp_path.glob(".*"))
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [folder.name] and not list(tmp_path.glob(".*"))
+    again = {path.name: path.read_bytes() for path in (tmp_path / "runs" / folder.name).rglob("*.json*")}
+    assert again == {path.name: path.read_bytes() for path in folder.rglob("*.json*")}
+    packed = (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes()
+    pack(tmp_path / "runs" / folder.name, tmp_path)
+    assert (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes() == packed

@@ -12,7 +12,9 @@ from tests.ui.story import events
 ASCII = {"PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
-@pytest.mark.parametrize("words", [("runs", "list"), ("runs", "show", "latest"), ("tasks", "show", "point.py")])
+@pytest.mark.parametrize(
+    "words", [("runs", "show", "latest"), pytest.param(("tasks", "show", "point.py"), marks=pytest.mark.slow)]
+)
 def test_a_character_that_the_output_cannot_show_ends_no_command(tmp_path, words):
     point(tmp_path, ("Push a point along a rail", "Push a point 3° — naïvely — along a rail"))
     began, *more = events()

@@ -13,7 +13,7 @@ def test_a_run_takes_its_configuration_from_a_file_and_options_win_over_it(rewar
     )
     done = rewardgen("run", "--config", "run.toml", "--candidates", 3, "--dry-run", "--yes", "--json")
     told = json.loads(done.stdout)
-    assert done.returncode == 0 and told["candidates"] == 15, told
+    assert done.returncode == 0 and told["candidates"] == 15 and told["minutes"]["high"] > 0.0, told
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,12 @@
-"""Every option that a hint, a message, a prompt or a page names exists."""
+"""The help of all commands, and that every option that a hint, a message, a prompt or a page names exists."""
 
 import ast
 import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
+
+import pytest
 
 import rewardgen
 from benchmarks.__main__ import app
@@ -32,18 +36,29 @@ def named(*paths):
     return found
 
 
-def shown(capsys, run, commands):
-    """Options in the help of commands."""
-    for command in commands:
-        run([*command.split(), "--help"])
-    return set(OPTION.findall(capsys.readouterr().out))
+def help_of(run, command):
+    with redirect_stdout(StringIO()) as shown:
+        assert not run([*command.split(), "--help"])
+    return shown.getvalue()
 
 
-def test_every_option_that_is_named_exists(capsys):
-    ours = shown(capsys, main, ["", *(command.words for command in COMMANDS)]) | OF_OTHERS
+@pytest.fixture(scope="module")
+def pages():
+    return {command: help_of(main, command) for command in ["", *(command.words for command in COMMANDS)]}
+
+
+def test_every_command_has_help_with_an_example_and_json(pages):
+    for command in pages.keys() - {""}:
+        assert f"Example: rewardgen {command}" in pages[command]
+        assert "--json" in pages[command] or command == "play"
+
+
+def test_every_option_that_is_named_exists(pages):
+    ours = set(OPTION.findall("".join(pages.values()))) | OF_OTHERS
     ours |= {f"--{name.replace('_', '-')}" for name in RunConfig.model_fields}  # accepted, not all of them shown
     assert {"--call-timeout-s", "--max-cost", "--json"} <= ours
-    measured = shown(capsys, app, ["sim", "train", "learner", "ranking", "search"])
+    benchmarks = "".join(help_of(app, name) for name in ("sim", "train", "learner", "ranking", "search"))
+    measured = set(OPTION.findall(benchmarks))
     found = named(*PACKAGE.rglob("*.py"), *(ROOT / "prompts").rglob("*.j2"))
     assert {option: place for option, place in found.items() if option not in ours} == {}
     found = named(*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"))

@@ -14,7 +14,7 @@ from tests.cli.conftest import write_run
 from tests.e2e.command import POINT
 from tests.ui.story import events
 
-RUN = "[run]\ncandidates = 2\ngenerations = 1\nseeds = 1\nleaders = 1\nfinal_seeds = 1\nenv_steps = 4096\n"
+RUN = "[run]\ncandidates = 1\ngenerations = 1\nseeds = 1\nleaders = 1\nfinal_seeds = 1\nenv_steps = 4096\n"
 ONE = f'tasks = ["{POINT}"]\n{RUN}[strategies.evolve]\n'
 TWO = f'{ONE}[strategies."best-of-n"]\n'
 
@@ -47,7 +47,7 @@ def test_a_suite_prints_one_table_and_goes_on_with_what_is_there(rewardgen, tmp_
 
     rows = json.loads((tmp_path / "suite" / "table.json").read_text())["rows"]
     assert [row["strategy"] for row in rows] == ["evolve", "best-of-n", "human", "sparse"]
-    assert [row["costs"].get("search_steps") for row in rows] == [8192.0, 8192.0, None, None]
+    assert [row["costs"].get("search_steps") for row in rows] == [4096.0, 4096.0, None, None]
     markdown = (tmp_path / "suite" / "table.md").read_text()
     assert all(strategy in text for strategy in ("best-of-n", "human", "sparse") for text in (markdown, done.stdout))
     again = rewardgen("suite", "suite.toml", "--yes")

@@ -46,7 +46,23 @@ def cartpole(tmp_path_factory):
     return a_run(tmp_path_factory.mktemp("cartpole"))
 
 
+TORCH_SCRIPT = """
+import sys
+
+import torch
+
+sys.path.insert(0, "as-torch")
+from reward import INPUTS, reward_and_components
+
+total, components = reward_and_components({name: torch.rand(8, *[1] * (name == "action")) for name in INPUTS})
+assert set(components) == {"upright", "effort", "residual"}
+torch.testing.assert_close(total, sum(components.values()))
+if sys.modules.keys().isdisjoint(("gymnasium", "mujoco", "stable_baselines3")):
+    print("the reward needs torch alone")
+del sys.modules["reward"], sys.path[0]
+"""
 ENVIRONMENT_SCRIPT = """
+sys.path.insert(0, "as-gymnasium")
 import check
 import warnings
 
@@ -77,9 +93,33 @@ else:
 """
 
 
-def test_whole_episodes_of_the_environment_are_those_of_the_run(cartpole, python, tmp_path):
-    export(*cartpole, CHOSEN, tmp_path / "cartpole", "gymnasium")
-    told = python("-c", ENVIRONMENT_SCRIPT, cwd=tmp_path / "cartpole")
+SB3_SCRIPT = """
+import numpy as np
+from stable_baselines3 import PPO
+model = PPO.load("as-sb3/policy.zip")
+observations = np.load("observations.npy")
+np.save("actions.npy", np.stack([model.predict(each, deterministic=True)[0] for each in observations]))
+"""
+
+
+@pytest.fixture(scope="module")
+def used(cartpole, python, tmp_path_factory):
+    """Where a script used exports of three kinds one after the other, and what it printed."""
+    place = tmp_path_factory.mktemp("used")
+    for kind in ("torch", "gymnasium", "sb3"):
+        export(*cartpole, CHOSEN, place / f"as-{kind}", kind)
+    np.save(place / "observations.npy", (3 + torch.randn(50, 5)).numpy())
+    return place, python("-c", TORCH_SCRIPT + ENVIRONMENT_SCRIPT + SB3_SCRIPT, cwd=place)
+
+
+def test_the_reward_alone_needs_nothing_but_torch(used):
+    place, told = used
+    assert "the reward needs torch alone" in told
+    assert "equals the run in" in (place / "as-torch" / "README.md").read_text()
+
+
+def test_whole_episodes_of_the_environment_are_those_of_the_run(used):
+    _, told = used
     assert "an episode of 250 steps equals the run" in told and "the policy acts as in the run" in told
 
 
@@ -91,24 +131,11 @@ def test_the_same_with_a_model_of_gymnasium_and_numpy_in_the_reward(python, tmp_
         assert len(file["rewards"]) > 300 and file["rewards"].std() > 0.1
 
 
-SB3_SCRIPT = """
-import numpy as np
-from stable_baselines3 import PPO
-model = PPO.load("policy.zip")
-observations = np.load("observations.npy")
-np.save("actions.npy", np.stack([model.predict(each, deterministic=True)[0] for each in observations]))
-"""
-
-
-def test_stable_baselines_loads_the_policy_and_acts_alike(cartpole, python, tmp_path):
-    folder, history = cartpole
-    export(folder, history, CHOSEN, tmp_path / "sb3", "sb3")
-    observations = 3 + torch.randn(50, 5)
-    np.save(tmp_path / "sb3" / "observations.npy", observations.numpy())
-    python("-c", SB3_SCRIPT, cwd=tmp_path / "sb3")
-    expected = the_policy(folder, history).act(observations).numpy()
+def test_stable_baselines_loads_the_policy_and_acts_alike(cartpole, used):
+    place, _ = used
+    expected = the_policy(*cartpole).act(torch.as_tensor(np.load(place / "observations.npy"))).numpy()
     assert 0.1 < np.abs(expected).mean() < 0.99, "it is not always at an end of its range"
-    np.testing.assert_allclose(np.load(tmp_path / "sb3" / "actions.npy"), expected, atol=1e-4)
+    np.testing.assert_allclose(np.load(place / "actions.npy"), expected, atol=1e-4)
 
 
 GYM_SCRIPT = """
@@ -175,22 +202,9 @@ def test_onnx_acts_alike(cartpole, python, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "onnx" / "actions.npy"), expected, rtol=1e-4, atol=1e-5)
 
 
-TORCH_SCRIPT = """
-import torch
-from reward import INPUTS, reward_and_components
-total, components = reward_and_components({name: torch.rand(8, *[1] * (name == "action")) for name in INPUTS})
-assert set(components) == {"upright", "effort", "residual"}
-torch.testing.assert_close(total, sum(components.values()))
-"""
-
-
-def test_the_reward_alone_needs_nothing_but_torch(cartpole, python, tmp_path):
-    export(*cartpole, CHOSEN, tmp_path / "torch", "torch")
-    python("-c", TORCH_SCRIPT, cwd=tmp_path / "torch")
-    assert "equals the run in" in (tmp_path / "torch" / "README.md").read_text()
-
-
-@pytest.mark.parametrize("kind", KINDS.names())
+@pytest.mark.parametrize(
+    "kind", [pytest.param(name, marks=pytest.mark.slow) if name == "sb3" else name for name in KINDS.names()]
+)
 def test_nothing_of_a_runs_text_becomes_code_or_markup(kind, cartpole, tmp_path):
     folder, history = cartpole
     text = 'x"""\nopen("canary", "w")\n```\n# <script>alert(1)</script> | [a](javascript:b) \u202e'
@@ -212,21 +226,19 @@ def test_nothing_of_a_runs_text_becomes_code_or_markup(kind, cartpole, tmp_path)
     assert all("<script>" not in each and "](java" not in each for each in outside[::2])
 
 
-REFUSED = {
-    "not in the language": (
-        {"source": "import os\n\ndef compute_reward(x):\n    return {'a': x}\n"},
-        "torch",
-        "language",
-    ),
-    "fails": ({"source": "def compute_reward(pole_upright):\n    return {'a': 1 / 0}\n"}, "torch", "ZeroDivision"),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_a_reward_that_cannot_be_used_is_not_exported(what, tmp_path):
-    options, kind, message = REFUSED[what]
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import os\n\ndef compute_reward(x):\n    return {'a': x}\n", "language"),
+        ("def compute_reward(pole_upright):\n    return {'a': 1 / 0}\n", "ZeroDivision"),
+    ],
+)
+def test_a_reward_that_cannot_be_used_is_not_exported(cartpole, source, message, tmp_path, monkeypatch):
+    folder, history = cartpole
+    candidate = history.designed[CHOSEN, 0].model_copy(update={"source": source})
+    monkeypatch.setitem(history.designed, (CHOSEN, 0), candidate)
     with pytest.raises(RewardgenError, match=message):
-        export(*a_run(tmp_path, **options), CHOSEN, tmp_path / "out", kind)
+        export(folder, history, CHOSEN, tmp_path / "out", "torch")
     assert not (tmp_path / "out").exists()
 
 

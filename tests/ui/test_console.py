@@ -50,10 +50,10 @@ def test_errors_and_json_are_visible_too(capsys):
 ASK = """
 import sys
 from rewardgen.ui.console import messages, results
-for number in range(5000):
-    messages().print("a line of messages", number)
-    results().print("a line of results", number)
-    results().print_data("data")
+for number in range(400):  # more than a pipe holds
+    messages().print("a line of messages " * 5, number)
+    results().print("a line of results " * 5, number)
+    results().print_data("data" * 25)
 open("done", "w").close()
 """
 

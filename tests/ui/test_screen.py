@@ -190,37 +190,23 @@ def test_a_mailbox_tells_how_many_requests_wait_and_no_time_but_that_of_training
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_a_terminal_that_changes_its_size_shows_the_run_once_and_nothing_else(tmp_path):
+def test_the_live_screen_redraws_in_place_on_a_real_terminal_that_changes_its_size(tmp_path):
     tmux = ["tmux", "-S", str(tmp_path / "socket")]
     command = f"{sys.executable} -m tests.ui.replay; sleep 30"
     subprocess.run([*tmux, "new-session", "-d", "-s", "a", "-x", "160", "-y", "50", command], check=True)
     try:
         wait_for(tmux, "a", "training  20 %")
         subprocess.run([*tmux, "resize-window", "-t", "a", "-x", "80", "-y", "24"], check=True)
-        lines = wait_for(tmux, "a", "training  40 %")
+        during = wait_for(tmux, "a", "training  40 %")
+        subprocess.run([*tmux, "send-keys", "-t", "a", "-l", "echoed"], check=True)  # as `^C` is, at the cursor
+        after = wait_for(tmux, "a", "the end")
     finally:
         subprocess.run([*tmux, "kill-server"], check=True)
-    assert max(map(len, lines)) <= 80
-    assert len([line for line in lines if "g00-k2" in line]) == 1
-    assert lines[0].startswith("hopper · generation g00")
-
-
-@pytest.mark.skipif(shutil.which("tmux") is None, reason="needs tmux")
-def test_the_live_screen_redraws_in_place_on_a_real_terminal(tmp_path):
-    name = f"rewardgen-{tmp_path.name}-{time.time_ns()}"
-    command = f"{sys.executable} -m tests.ui.replay; sleep 30"
-    tmux = ["tmux", "-S", str(tmp_path / "socket")]
-    subprocess.run([*tmux, "new-session", "-d", "-s", name, "-x", "80", "-y", "24", command], check=True)
-    try:
-        during = wait_for(tmux, name, "training  40 %")
-        subprocess.run([*tmux, "send-keys", "-t", name, "-l", "echoed"], check=True)  # as `^C` is, at the cursor
-        after = wait_for(tmux, name, "the end")
-    finally:
-        subprocess.run([*tmux, "kill-server"], check=True)
-    assert len([line for line in during if line.startswith("hopper ·")]) == 1
+    assert max(map(len, during)) <= 80 and during[0].startswith("hopper · generation g00")
+    for lines in (during, after):
+        assert len([line for line in lines if line.startswith("hopper ·")]) == 1
     assert len([line for line in during if "g00-k2" in line]) == 1
     assert [line for line in after if "· finished" in line]
-    assert len([line for line in after if line.startswith("hopper ·")]) == 1
 
 
 def wait_for(tmux, name, pattern, seconds=45):
