@@ -84,11 +84,6 @@ def test_headings_are_found_in_the_forms_in_which_models_write_them(reply, diagn
     assert (parts.diagnosis, parts.prediction, parts.source) == (diagnosis, prediction, CODE)
 
 
-def test_words_in_the_code_are_not_headings():
-    code = CODE.replace('"""Go."""', "# PREDICTION: none")
-    assert parse_reply(f"DIAGNOSIS: a\n```python\n{code}```").prediction == ""
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError, UsageError
+from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, UsageError
 from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.store.messages import Reply
 from rewardgen.store.run_folder import RunFolder
@@ -56,11 +56,6 @@ def test_mailbox_or_replay_of_nothing_is_refused(tmp_path, model):
             refuse()
 
 
-def test_run_to_replay_must_exist(tmp_path):
-    with pytest.raises(RunFolderError):
-        run_llm(tmp_path / "run", "replay:nothing")
-
-
 def test_mailbox_is_chosen_by_its_prefix(tmp_path):
     box = tmp_path / "box"
 
@@ -77,12 +72,6 @@ def test_unknown_kind_of_model_suggests_the_right_one(tmp_path):
     with pytest.raises(UsageError) as caught:
         run_llm(tmp_path, "malbox:here")
     assert "`mailbox:here`" in caught.value.hint
-
-
-def test_colon_in_a_model_name_is_not_a_kind(tmp_path):
-    with ChatServer() as server:
-        ask_one(run_llm(tmp_path, "replika:8b", api_base=server.api_base))
-    assert server.bodies[0]["model"] == "replika:8b"
 
 
 def test_missing_key_and_unknown_model_are_told_when_the_model_is_made(tmp_path, monkeypatch):

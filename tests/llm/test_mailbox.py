@@ -68,13 +68,6 @@ def test_each_of_many_open_requests_gets_its_own_reply(tmp_path):
     assert [reply.text for reply in ask(mailbox(tmp_path), *requests)] == [f"content {number}" for number in range(8)]
 
 
-def test_what_is_answered_is_put_away(tmp_path):
-    answer_all(tmp_path, 1, lambda path, _: path.write_text("x"))
-    ask_one(mailbox(tmp_path))
-    assert not list(tmp_path.glob("*.md"))
-    assert len(list((tmp_path / "answered" / "run").glob("*.md"))) == 2
-
-
 def test_reply_is_not_taken_while_it_is_being_written(tmp_path):
     parts = [f"line {number}\n" for number in range(12)]
 

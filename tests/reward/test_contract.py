@@ -25,22 +25,16 @@ def x():
 REFUSED = {
     "nothing": None,
     "a tensor": x(),
-    "a list": [x(), x()],
     "an empty dict": {},
     "a column": {"a": x(), "b": x().unsqueeze(-1)},
-    "one env more": {"a": x(), "b": torch.ones(NUM_ENVS + 1)},
     "one env": {"a": x(), "b": torch.ones(1)},
     "all envs with all": {"a": x(), "b": torch.ones(NUM_ENVS, NUM_ENVS)},
-    "a text": {"a": x(), "b": "1.0"},
     "a tensor with methods of its own": {"a": x(), "b": x().as_subclass(Subclass)},
     "other names": {"a": x(), "b c": x()},
     "not a number": {"a": x(), "b": x() * torch.nan},
-    "opposite infinities": {"a": x() / 0.0, "b": x() / -0.0},
-    "a tuple": (x(), x()),
     "a total and a text": (x(), {"a": x(), "b": "1.0"}),
     "an infinite total": (x() / 0.0, {"a": x(), "b": x()}),
     "a total that is a column": (x().unsqueeze(-1), {"a": x(), "b": x()}),
-    "three things": (x(), {"a": x(), "b": x()}, 0),
 }
 
 
@@ -53,20 +47,12 @@ def test_what_is_not_one_finite_value_per_env_and_name_is_refused(name):
 FAILS_WITHIN = {
     "a tensor on another device": "return {'a': x.to('me' + 'ta')}",
     "a zero on another device": "return {'a': x, 'b': torch.zeros((), device='me' + 'ta')}",
-    "a total on another device": "return x.to('me' + 'ta'), {'a': x}",
     "an integer too large for a float": "return {'a': int('9' * 500)}",
-    "an integer too large for a total": "return int('9' * 500), {'a': x}",
     "an integer too large for a text": "return {int('9' * 4000) * 1: x}",
-    "a name that is none": "return {None: x}",
-    "a name of names": "return {('a', 'b'): x}",
     "a deep value": "y = x\nfor i in range(900):\n    y = ((((((((y,),),),),),),),)\nreturn {'a': y}",
-    "a deep total": "y = x\nfor i in range(900):\n    y = ((((((((y,),),),),),),),)\nreturn y, {'a': x}",
     "a tensor of tensors": "return {'a': [x, x]}",
     "a slice": "return {'a': slice(0, 3)}",
-    "a dtype": "return {'a': torch.float32}",
-    "a text as the total": "return 'x', {'a': x}",
     "an error without a text": "raise ValueError()",
-    "a missing key": "return {'a': {}['b']}",
     "a device that is none": "return {'a': x + torch.zeros(3, device='no' + 'ne')}",
 }
 
@@ -113,13 +99,11 @@ def test_what_can_be_one_float_per_env_becomes_that(name):
 
 
 FORMS = {
-    "one": "return {'a': height * 2.0}",
     "three": "return {'a': height * 2.0, 'b': -height, 'c': action.sum(-1)}",
     "total": "a = height * 2.0\nb = action.sum(-1)\nreturn a + b, {'a': a, 'b': b}",
     "residual": "a = height * 2.0\nreturn a + 0.5, {'a': a}",
     "rounding": "a = height / 3.0\nb = height / 7.0\nc = height / 11.0\nreturn c + b + a, {'a': a, 'b': b, 'c': c}",
     "inputs themselves": "return {'height': height, 'part': action[:, 0]}",
-    "vector first": "return {'part': action[:, 0] * 1.0, 'height': height * 1.0}",
 }
 
 
@@ -148,8 +132,6 @@ def test_a_later_call_takes_other_numbers_of_envs_and_constants():
 
 LOOPS = {
     "a range": "for i in range({n}):\n    x = x + 1.0",
-    "pairs": "for i, each in enumerate(range({n})):\n    x = x + 1.0",
-    "a list": "for i in list(range({n})):\n    x = x + 1.0",
     "a comprehension": "x = sum([1.0 for _ in range({n})])",
     "one that is left": "for i in range({n}):\n    x = x + 1.0\n    if i < 0:\n        break",
 }

@@ -60,9 +60,6 @@ STYLES = {
     b = a.clone()
     b += x_velocity
     return {"a": a, "b": b}""",
-    "an iterator that is gone through twice": """
-    pairs = zip((1.0, 2.0), (height, x_velocity))
-    return {"a": sum(w * x for w, x in pairs), "b": sum(x for _, x in pairs)}""",
     "numpy by another name": """
     import numpy as n
     x = n.stack([height, x_velocity], axis=-1)
@@ -72,9 +69,6 @@ STYLES = {
         from math import pi as half_turn
         return x * half_turn
     return {"a": half(height)}""",
-    "names of the helpers": """
-    _cosine = height
-    return {"b": _cosine + tolerance(height, 1.0, 1.2, 0.5, "cosine")}""",
     "a total that leaves something unexplained, and plain numbers": """
     return height + 1.0, {"a": height, "b": 0.5, "c": torch.tensor(0.25)}""",
     "changes of the inputs": """
@@ -137,12 +131,9 @@ def test_the_reward_in_a_file_is_a_reward_again(style):
 ADDED = "import os; os.mkdir('canary')\n"
 AROUND = {
     "before": lambda text: ADDED + text,
-    "after its docstring": lambda text: text.replace("annotations\n", f"annotations\n{ADDED}", 1),
-    "before the reward": lambda text: text.replace("\n# --- The", f"\n{ADDED}\n# --- The", 1),
     "after the reward": lambda text: text.replace("End of the reward. ---\n", f"End of the reward. ---\n{ADDED}", 1),
     "at the end": lambda text: text + ADDED,
     "in the function around it": lambda text: text.replace("    added = ", f"    {ADDED}    added = ", 1),
-    "in what it returns": lambda text: text.replace("return total, {", "return exit() or total, {", 1),
     "in an annotation of the reward": lambda text: text.replace("height: torch.Tensor", "height: os.mkdir('canary')"),
     "in a changed encoding": lambda text: "# coding: utf_7 +AAo-import os\n" + text,
 }

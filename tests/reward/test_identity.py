@@ -20,18 +20,14 @@ def compute_reward(height, pitch, *, weight: float = 1.0):
 
 SAME = {
     "comments": BASE.replace("# tall", "# and a longer remark"),
-    "docstring": BASE.replace("Stand up.", "Something else entirely."),
     "layout": BASE.replace(", pitch", ",\n        pitch").replace("-pitch.abs()", "(-pitch.abs())"),
     "annotations": BASE.replace("height, pitch", "height: torch.Tensor, pitch: 'Tensor'"),
-    "no import": BASE.replace("import torch\n", ""),
     "numbers": BASE.replace("0.3", "3e-1"),
 }
 DIFFERENT = {
     "local names": BASE.replace("up =", "standing =").replace('"up": up', '"up": standing'),
     "number": BASE.replace("0.3", "0.4"),
     "input": BASE.replace("pitch", "roll"),
-    "component": BASE.replace('"level"', '"flat"'),
-    "operation": BASE.replace("-pitch.abs()", "-pitch.square()"),
     "default": BASE.replace("weight: float = 1.0", "weight: float = 2.0"),
 }
 

@@ -17,13 +17,6 @@ def plan(records, generation, candidates, seed):
     return Evolve(config, JUDGE).plan(records, generation)
 
 
-def test_first_generation_is_drafts_with_different_lenses():
-    slots = plan([], 0, 6, seed=0)
-    assert [slot.operator for slot in slots] == ["draft"] * 6
-    assert len({slot.lens for slot in slots}) == 6
-    assert [slot.candidate_id for slot in slots] == [f"g00-k{k}" for k in range(6)]
-
-
 def test_plan_is_the_same_for_the_same_history_and_differs_by_seed():
     records = [record("g00-k0", 1.0), record("g00-k1", 2.0)]
     assert plan(records, 1, 6, seed=4) == plan(records, 1, 6, seed=4)

@@ -71,20 +71,6 @@ def test_reward_below_the_human_one_is_said_plainly():
     assert "beats the sparse reward" in summary.conclusion
 
 
-def test_reward_within_noise_of_the_sparse_one_is_said_plainly():
-    summary = summarise("done", ["best", "sparse"], a_history(best=[1.0, 1.2, 0.8, 1.0, 1.1], sparse=SPARSE))
-    sentence = "does not beat the sparse reward (1): they differ by no more than noise; the difference"
-    assert sentence in summary.conclusion
-
-
-def test_a_winner_that_failed_on_a_fresh_seed_is_told_beside_the_one_that_took_its_place():
-    history = a_history(lucky=[99, 99, 99, 99, None], steady=[2, 2, 2, 2, 2])
-    summary = summarise("done", ["steady", "lucky"], history)
-    assert summary.chosen == "steady"
-    assert summary.rows[1].fitness is None and "non-finite" in summary.rows[1].failure
-    assert "lucky led the search but failed to train on a fresh seed" in summary.conclusion
-
-
 def test_result_on_one_seed_and_a_baseline_that_failed_are_said_plainly():
     history = a_history(best=[2.0], sparse=[1.0], human=[None])
     conclusion = summarise("done", ["best", "human", "sparse"], history).conclusion
