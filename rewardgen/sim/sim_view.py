@@ -50,6 +50,8 @@ class StateView:
         self._starts: dict[str, Tensor] = {}
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # `copy` asks for some at each reset: the nearest name takes longer than a step
+            raise AttributeError(name)
         raise UnknownName(f"`sim` has no `{name}`", self._hint(name))
 
     def _hint(self, name: str) -> str:

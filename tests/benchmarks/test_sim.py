@@ -48,6 +48,7 @@ def test_the_same_segment_has_the_same_actions_and_another_has_others():
     assert (first >= envs.action_low).all() and (first <= envs.action_high).all()
 
 
+@pytest.mark.slow
 def test_stepping_is_compared_with_the_c_loop_on_the_same_work_and_json_is_all_there_is_on_stdout(capfd):
     assert main(["sim", POINT, "--num-envs", "8", "--repetitions", "2", "--quick", "--json"]) == 0
     report = json.loads(capfd.readouterr().out)

@@ -171,6 +171,7 @@ def test_a_node_that_dies_in_training_changes_nothing_in_the_table(cluster, tmp_
 
 
 @needs_ray
+@pytest.mark.slow
 def test_nothing_is_left_of_a_training_that_is_cancelled(cluster, tmp_path):
     cancel, seen = threading.Event(), []
 
@@ -208,6 +209,7 @@ def test_a_candidate_that_is_lost_twice_ends_the_run(cluster, tmp_path):
 
 
 @needs_ray
+@pytest.mark.slow
 def test_a_cluster_without_a_gpu_is_told_where_one_is_asked_for(cluster, tmp_path):
     with pytest.raises(MachineError, match="no GPU"):
         trainer(tmp_path, cluster.address, device="cuda")

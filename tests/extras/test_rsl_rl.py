@@ -107,6 +107,7 @@ def test_an_observation_that_is_not_finite_is_the_failure_of_its_slice(tmp_path)
     assert result.failure.env_steps == 60
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("kernels")
 @on_each_device
 def test_on_a_device_it_trains_too(tmp_path, device):

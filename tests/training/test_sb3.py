@@ -103,7 +103,7 @@ def test_with_an_environments_own_reward_it_learns_to_the_bit_what_it_learns_by_
     tmp_path, monkeypatch, id, algorithm
 ):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    options = {} if algorithm == "ppo" else {"options": {"batch_size": 8, "learning_starts": 20}}
+    options = {} if algorithm == "ppo" else {"env_steps": 60, "options": {"batch_size": 8, "learning_starts": 20}}
     settings = SETTINGS[algorithm].model_copy(update={"evaluation_envs": 1, "evaluation_phases": 1, **options})
     task = lasting_reference(id)
     ours = one_slice(tmp_path, settings, task, baseline_sources(load_task(task))["human"])

@@ -49,19 +49,20 @@ ODD = USUAL.model_copy(
         "recompute_advantages": True,
     }
 )
-SAC = SacSettings(env_steps=512, num_envs=16, batch=32, random_steps=128, evaluation_phases=2, evaluation_envs=3)
+SAC = SacSettings(env_steps=320, num_envs=16, batch=32, random_steps=128, evaluation_phases=2, evaluation_envs=3)
 ODD_SAC = SAC.model_copy(
     update={
-        "env_steps": 600,
+        "env_steps": 350,
         "num_envs": 7,
         "rollout_steps": 5,
         "hidden": (48, 16),
+        "random_steps": 70,
         "replay": 230,
         "evaluation_envs": 1,
         "n_step": 4,
     }
 )
-FIVE_SAC = SAC.model_copy(update={"env_steps": 400, "num_envs": 5, "evaluation_envs": 1})
+FIVE_SAC = SAC.model_copy(update={"env_steps": 200, "num_envs": 5, "evaluation_envs": 1})
 BESIDE = {
     "alone": [("a", 7)],
     "first of two": [("a", 7), ("b", 1)],
@@ -155,7 +156,8 @@ def test_networks_round_alike_at_any_place_in_a_batch_of_any_size(rows, sizes):
 
 def test_advantages_estimated_anew_differ_from_the_second_epoch_on(tmp_path):
     def policy(name, epochs, anew):
-        settings = USUAL.model_copy(update={"epochs": epochs, "recompute_advantages": anew})
+        changed = {"env_steps": 256, "evaluation_phases": 1, "epochs": epochs, "recompute_advantages": anew}
+        settings = USUAL.model_copy(update=changed)
         ((_, content),) = trained(job("cartpole", tmp_path / name, BESIDE["alone"], settings)).values()
         return content
 
