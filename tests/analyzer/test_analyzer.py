@@ -177,8 +177,8 @@ def test_episodes_that_are_alike_are_shown_once():
     assert "typical episode" in text and "others go the same way" in text and "worst episode" not in text
 
 
-@pytest.mark.parametrize("scale", [1e-7, 1.23e-3, 0.0987, 9.99, 12345.0, -98765.0, 1e9])
-@pytest.mark.parametrize("name", ["x", "a_rather_long_name", "a_name_that_is_far_too_long_for_any_table"])
+@pytest.mark.parametrize("scale", [1e-7, 0.0987, -98765.0, 1e9])
+@pytest.mark.parametrize("name", ["x", "a_name_that_is_far_too_long_for_any_table"])
 def test_table_fits_a_terminal_of_eighty_columns(scale, name):
     components = SOUND | {name: {"mean": (-scale,) * 6, "std": abs(scale)}}
     wide = {"variables": {name: (-scale,) * 6}, "components": {name: (scale,) * 6}}

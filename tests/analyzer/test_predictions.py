@@ -18,11 +18,9 @@ def outcomes(prediction, **changes):
         ("fitness >= 1.5", "fitness >= 1.5"),
         ("`fitness` ≥ 1.5 m/s", "fitness >= 1.5"),
         ("Success rate > 80 %", "success rate > 0.8"),
-        ("success_rate >= .8, at least", "success rate >= 0.8"),
         ("The mean episode steps >= 900.", "episode steps >= 900"),
         ("`ending[torso too low]` <= 20%", "ending[torso too low] <= 0.2"),
         ("share[`speed`] < 0.3", "share[speed] < 0.3"),
-        ("mean[upright]>=-0.5", "mean[upright] >= -0.5"),
         ("activation[bonus] >= 1e-1", "activation[bonus] >= 0.1"),
     ],
 )
@@ -69,16 +67,12 @@ COST = DEAD | {"mean": (-0.3, -0.01, -5e-7)}
     ("claim", "bonus", "outcome"),
     [
         ("mean[bonus] >= 0", DEAD, "failed"),
-        ("mean[bonus] > -0.1", DEAD, "failed"),
         ("share[bonus] >= 0", DEAD, "failed"),
-        ("activation[bonus] >= 0.01", DEAD, "failed"),
-        ("mean[bonus] <= 0.1", DEAD, "held"),
         ("share[bonus] < 0.05", DEAD, "held"),
         ("mean[bonus] >= 0", DEAD | {"share": 0.002}, "held"),
         # Of a cost, it says how little it takes.
         ("mean[bonus] >= -0.1", COST, "held"),
         ("mean[bonus] >= 0", COST, "failed"),
-        ("share[bonus] >= 0", COST, "failed"),
     ],
 )
 def test_a_component_that_is_dead_at_the_end_has_done_nothing_that_was_claimed_of_it(claim, bonus, outcome):

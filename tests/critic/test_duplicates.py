@@ -8,13 +8,12 @@ from rewardgen.critic.duplicates import SAME, find_duplicate
 from rewardgen.critic.sandboxed import ReviewRequest, SandboxedReviewer
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.transitions import save_transitions
-from rewardgen.store.events import read_events
-from rewardgen.store.records import RewardSpec, Verdict
+from rewardgen.store.records import RewardSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.record_transitions import record_transitions
 from tests.builders import card, record
 from tests.critic.reviews import FakeReviewer
-from tests.search.parts import Crew, Listener, a_search
+from tests.search.parts import Crew, a_search
 
 SOURCE = "def compute_reward(position, velocity, action):\n    return {BODY}\n"
 BODY = "'near': torch.exp(-4.0 * position.abs()), 'effort': -0.01 * action.square().sum(-1)"
@@ -56,13 +55,6 @@ def test_what_differs_or_cannot_be_told_is_no_duplicate(distance):
 def test_the_same_program_is_told_as_such():
     finding = find_duplicate(spec("own").source + "# again\n", {"g00-k1": 0.0}, [accepted("g00-k1")])
     assert finding is not None and finding.detector == "duplicate-program"
-
-
-def test_a_reward_that_was_left_out_of_the_comparison_is_warned_of():
-    finding = found(None, accepted("g00-k1"))
-    assert (finding.gate, finding.detector, finding.severity) == ("duplicate", "not-compared", "warn")
-    verdict = Verdict(candidate_id="own", findings=(finding,))
-    assert verdict.accepted and not verdict.repairable
 
 
 # In a worker, on recorded transitions.
@@ -154,24 +146,3 @@ def test_what_could_not_be_compared_is_trained_with_a_warning_and_not_compared_w
     }
     assert warned == {"g00-k1"} <= trained(crew)
     assert [each.candidate_id for each in reviewer.requests[1].others] == ["g00-k0", "g00-k2", "g00-k3"]
-
-
-def test_a_run_stopped_during_a_review_finds_the_same_duplicates(tmp_path):
-    same = ("g00-k0", "g00-k1", "g00-k3"), ("g00-k2", "g01-k1"), ("g01-k0", "g01-k3")
-    troubles = {"repairable": ["g00-k0"], "rejected": ["g01-k2"]}
-
-    def outcome(path, listener=None):
-        crew = Crew(**troubles)
-        search, history = a_search(path, crew, listener, critic=critic(crew, *same)[0], generations=2)
-        return search(), history
-
-    whole, expected = outcome(tmp_path / "whole")
-    events = read_events(tmp_path / "whole" / "events.jsonl")
-    reviews = [number for number, event in enumerate(events, 1) if event.kind == "reviewed"]
-    assert len(reviews) == 9
-    for cut in reviews:
-        with pytest.raises(KeyboardInterrupt):
-            outcome(tmp_path / f"cut{cut}", Listener(stop_after=cut))
-        summary, history = outcome(tmp_path / f"cut{cut}")
-        assert summary == whole
-        assert history.reviewed == expected.reviewed

@@ -149,28 +149,16 @@ def test_a_component_that_cannot_guide_is_a_warning(term, detector):
 
 
 @pytest.mark.parametrize(
-    ("task", "parameters", "terms"),
+    "terms",
     [
-        (
-            "hopper",
-            "x_velocity, height, action",
-            "'v': x_velocity, 'a': action.sum(-1), 'bonus': 5.0 * (x_velocity > 1.5).float()",
-        ),
-        (
-            "hopper",
-            "x_velocity, height, action",
-            "'v': x_velocity, 'a': action.sum(-1), 'fell': -5.0 * (height < 0.7).float()",
-        ),
-        ("hopper", "x_velocity, healthy", "'up': healthy, 'v': 0.02 * x_velocity.square()"),
-        pytest.param(
-            *("half_cheetah", "x_velocity, upright"),
-            "'v': 0.05 * x_velocity, 'flip': -50.0 * torch.relu(0.5 - upright)",
-            marks=pytest.mark.slow,
-        ),
+        "'v': x_velocity, 'a': action.sum(-1), 'bonus': 5.0 * (x_velocity > 1.5).float()",
+        "'v': x_velocity, 'a': action.sum(-1), 'fell': -5.0 * (height < 0.7).float()",
+        "'up': healthy, 'v': 0.02 * x_velocity.square()",
     ],
 )
-def test_a_term_for_some_kind_of_states_is_neither_dead_nor_dominant(task, parameters, terms):
-    assert not {"dead-component", "dominant-component"} & set(found(task, parameters, f"return {{{terms}}}"))
+def test_a_term_for_some_kind_of_states_is_neither_dead_nor_dominant(terms):
+    findings = found("hopper", "x_velocity, height, healthy, action", f"return {{{terms}}}")
+    assert not {"dead-component", "dominant-component"} & set(findings)
 
 
 def test_the_trap_of_the_threshold_is_seen_and_its_sound_reward_passes():

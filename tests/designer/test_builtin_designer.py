@@ -10,8 +10,8 @@ import torch
 
 import rewardgen.designer.builtin as package
 from rewardgen.designer.builtin.designer import BuiltinDesigner
-from rewardgen.designer.builtin.ideas import features_of, ideas_on
-from rewardgen.designer.builtin.terms import SHAPES, make_term, parse, render
+from rewardgen.designer.builtin.ideas import ideas_on
+from rewardgen.designer.builtin.terms import parse, render
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.program import compile_reward
 from rewardgen.reward.signature import read_signature
@@ -177,41 +177,6 @@ def test_nothing_is_paid_for_where_a_target_lies_but_for_the_way_to_it():
     assert any(name.startswith("target_") for name in ideas_on(card)), "or nothing is tested"
     assert not [name for name in names if name.startswith("target_")]
     assert "fingertip_to_target_close" in names
-
-
-# Feature.
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("x", ["fingertip[:, 1]", "fingertip.norm(dim=-1)", "(fingertip - target).norm(dim=-1)"])
-def test_every_shape_of_every_input_survives_rendering_and_reading_back(shape, x):
-    roles = ("reference", "target", "temperature", "width", "floor", "margin", "start", "rise", "step", "scale")
-    constants = {role: 0.5 for role in roles if f"{{{role}}}" in SHAPES[shape][0]}
-    term = make_term("it", shape, x, "a thing", 0.3, **constants)
-    source = render((term,), reacher_card())
-    assert parse(source, reacher_card()) == (term,)
-    assert ("prev_fingertip" in source) == ("{before}" in SHAPES[shape][0])
-
-
-@pytest.mark.parametrize(
-    ("meaning", "value"),
-    [
-        ("cosine of the angle: 1 upright, 0 horizontal, -1 hanging", 1.0),
-        ("angle in (-pi, pi]: 0 upright, +-pi hanging", 0.0),
-        ("height above the ground; 1.25 standing straight", 1.25),
-        ("tilt, zero when the torso is upright", 0.0),
-        ("speed of the cart", None),
-    ],
-)
-def test_the_value_of_a_wanted_state_is_read_from_a_meaning(meaning, value):
-    variable = reacher_card().variables[0].model_copy(update={"meaning": meaning, "shape": (), "parts": ()})
-    assert features_of(reacher_card(variables=(variable,)))[0].wanted == value
-
-
-def test_kinds_follow_units_and_words():
-    kinds = {number.name: number.kind for number in features_of(measured("hopper"))}
-    assert (kinds["x_velocity"], kinds["pitch"], kinds["healthy"]) == ("speed", "angle", "flag")
-    assert (kinds["height"], kinds["joint_velocity"], kinds["joint_velocity_leg"]) == ("length", "vector", "rate")
 
 
 # Operators.

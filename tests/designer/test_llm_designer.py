@@ -88,17 +88,10 @@ def test_headings_are_found_in_the_forms_in_which_models_write_them(reply, diagn
     "text",
     [
         "\n" * 100_000,
-        "* \n" * 33_000,
-        "> " * 50_000,
         "DIAGNOSIS" + "*" * 100_000,
-        "DIAGNOSIS:\n" * 9_000,
         "```python\n" + "~" * 100_000 + "`",
-        "~~~ " + " " * 100_000 + "`",
-        "``` " * 25_000,
         "def compute_reward" + "(" * 100_000,
-        "def compute_reward(x):\n" * 4_500,
         "PREDICTION: " + "share[" * 16_000,
-        "PREDICTION: fitness" + " " * 100_000,
         "PREDICTION: " + "mean[" + "]" * 100_000,
     ],
 )

@@ -3,7 +3,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -134,14 +133,8 @@ def test_a_reply_at_the_limit_of_tokens_says_so():
     [
         (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
         (400, "content_filter", "The response was filtered due to the prompt triggering the content policy"),
-        (
-            400,
-            "invalid_prompt",
-            "Invalid prompt: it was flagged, and quotes `insufficient_quota` and `model_not_found`" * 2,
-        ),
-        (400, None, "temperature is out of range"),
+        (400, "invalid_prompt", "Invalid prompt: it quotes `insufficient_quota` and `model_not_found`" * 2),
         (413, None, "too large"),
-        (422, None, "cannot be processed"),
     ],
 )
 def test_refused_request_fails_with_the_servers_words_and_is_not_tried_again(status, code, words):
@@ -251,14 +244,6 @@ def test_a_wait_that_cannot_be_meant_does_no_harm(header):
         with pytest.raises(CallFailed):
             ask_one(retrying)
     assert len(server.bodies) == 2
-
-
-def test_server_that_hangs_is_left_after_the_time_limit():
-    started = time.monotonic()
-    error = failure(Answer(delay_s=30.0), timeout_s=0.5)
-    assert time.monotonic() - started < 5
-    assert error.transient
-    assert "0.5 s" in error.message
 
 
 def test_no_more_calls_in_flight_than_allowed():

@@ -8,21 +8,15 @@ from rewardgen.reward.program import RewardError, compile_reward
 from tests.reward.attacks import BODY, WHOLE, source
 
 REFUSED = {name: (source(body), detector) for name, (body, detector) in BODY.items()} | WHOLE
-SEEN_AT_RUN_TIME = {name for name, (_, detector) in REFUSED.items() if detector is None}
-
-
-@pytest.mark.parametrize("name", sorted(set(REFUSED) - SEEN_AT_RUN_TIME))
-def test_an_attack_is_refused_with_its_line_and_a_remedy(name):
-    text, detector = REFUSED[name]
-    findings = check_language(text)
-    assert detector in [finding.detector for finding in findings], findings
-    assert all(finding.severity == "reject" and finding.hint and finding.message for finding in findings)
-    assert all(finding.line for finding in findings)
 
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
-def test_an_attack_is_never_compiled_into_a_working_program(name):
-    text, _ = REFUSED[name]
+def test_an_attack_is_refused_with_its_line_and_a_remedy_and_never_becomes_a_working_program(name):
+    text, detector = REFUSED[name]
+    findings = check_language(text)
+    if detector is not None:  # else it is seen as it runs
+        assert detector in [finding.detector for finding in findings], findings
+    assert all(each.severity == "reject" and each.hint and each.message and each.line for each in findings)
     with pytest.raises(RewardError):
         compile_reward(text)({"height": torch.ones(4)})
 

@@ -54,25 +54,6 @@ def test_a_column_is_a_shape_error_that_names_component_got_and_expected():
     assert "`effort`" in error.message and "(N, 1)" in error.message and "(N,)" in error.message
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    {
-        "tensor": ("return height", "returned a Tensor"),
-        "none": ("x = height", "returned a NoneType"),
-        "empty": ("return {}", "0 components"),
-        "text value": ("return {'h': 'x'}", "is a str"),
-        "bad name": ("return {'h e': height}", "`h e`"),
-        "number name": ("return {1: height}", "`1`"),
-        "mean over envs and parts": ("return {'h': action}", "(N, 3)"),
-        "too many": ("return {f'c{i}': height for i in range(40)}", "40 components"),
-    }.values(),
-)
-def test_anything_but_a_dict_of_one_value_per_env_is_a_shape_error(body, said):
-    error = failure(body)
-    assert error.kind == "shape"
-    assert said in error.message and error.hint
-
-
 def test_an_exception_carries_the_line_and_the_code_of_the_reward():
     error = failure("x = height\ny = action @ x\nreturn {'h': y}")
     assert (error.kind, error.line) == ("exception", 3)

@@ -155,28 +155,3 @@ def test_a_task_without_rewards_of_its_own_has_nothing_to_decide(tmp_path):
     search, history = a_search(tmp_path, Crew(), generations=1, final_seeds=20, baselines={})
     summary = search()
     assert opened(history) == {summary.chosen: 5} and summary.against_human is None
-
-
-def test_a_given_reward_that_fails_on_a_fresh_seed_is_told_so(tmp_path):
-    class Frail(Crew):
-        def _slice(self, id, seed):
-            return failed_slice(id, seed) if id == "g00-k0" and seed >= 5000 else super()._slice(id, seed)
-
-    for best in (True, False):
-        crew = Frail(fitness=lambda id, best=best: 9.0 if best and id == "g00-k0" else float(id[5:]))
-        search, _ = a_search(tmp_path / str(best), crew, given="def compute_reward(speed):\n    return {}\n")
-        assert "g00-k0, failed to train on a fresh seed" in search().conclusion
-
-
-def test_if_the_human_reward_fails_the_sparse_one_is_compared_with_to_the_end(tmp_path):
-    class Broken(Near):
-        def _slice(self, id, seed):
-            if id == "human":
-                return failed_slice(id, seed)
-            return slice_result(id, seed, 5.0 + 0.1 * (7 * seed % 5))
-
-    search, history = a_search(tmp_path, Broken(), generations=1, final_seeds=20)
-    summary = search()
-    assert opened(history) == {summary.chosen: 10, "human": 5, "sparse": 10}
-    assert summary.against_sparse == "on par"
-    assert "The human reward failed to train" in summary.conclusion
