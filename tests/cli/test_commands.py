@@ -264,7 +264,7 @@ def test_a_run_that_may_cost_more_than_a_dollar_is_asked_about(rewardgen):
 
 
 def test_a_run_that_may_train_for_days_is_asked_about(rewardgen):
-    done = rewardgen("run", POINT, "--env-steps", 900_000_000)
+    done = rewardgen("run", POINT, "--env-steps", 4096, "--generations", 1000, "--candidates", 500)
     assert done.returncode == 2 and " days" in done.stderr and "--max-minutes" in done.stderr
 
 
