@@ -109,12 +109,7 @@ def test_a_user_s_template_takes_the_place_of_the_shipped_one_of_its_name(tmp_pa
     [
         ("designer__draft", "{{ goal | nmu }}", "`designer/draft` is broken at line 1: No filter named 'nmu'", "fix "),
         ("designer__draft", "{% if %}", "`designer/draft` is broken at line 1", "fix "),
-        (
-            "designer__drafts",
-            "hello",
-            "drafts.md.j2 replaces no prompt",
-            "did you mean `designer/draft`?",
-        ),
+        ("designer__drafts", "hello", "drafts.md.j2 replaces no prompt", "did you mean `designer/draft`?"),
     ],
 )
 def test_a_user_s_template_that_cannot_be_right_is_told_before_it_is_used(tmp_path, name, text, what, hint):
@@ -312,19 +307,9 @@ def test_each_operator_has_its_own_request_and_the_evidence(operator):
     text = asked(operator, failed_ideas=("g00-k9 (add): jump -> fell",))
     others = {asked(other, failed_ideas=()).split("## Your job")[1] for other in MUTATIONS if other != operator}
     assert text.split("## Your job")[1] not in others
-    for part in (
-        "speed [1e-3]          250    250",
-        "`bonus` never fired.",
-        "CAUSE: the bonus",
-        "`speed` jumps",
-        "jump -> fell",
-    ):
+    parts = ("speed [1e-3]          250    250", "`bonus` never fired.", "CAUSE: the bonus", "`speed` jumps")
+    for part in (*parts, "jump -> fell", "def compute_reward(speed):  # g00-k1"):
         assert part in text
-
-
-@pytest.mark.parametrize("operator", MUTATIONS)
-def test_every_operator_shows_the_parents_code(operator):
-    assert "def compute_reward(speed):  # g00-k1" in asked(operator)
 
 
 @pytest.mark.parametrize("operator", ["explore", "rewrite"])

@@ -39,14 +39,6 @@ def test_a_run_that_nobody_works_on_any_more_is_listed_as_interrupted(rewardgen,
     assert f"rewardgen resume {RUN_ID}" in rewardgen("runs", "show").stderr
 
 
-def test_one_damaged_run_does_not_hide_the_others(rewardgen, tmp_path, finished_run):
-    broken = tmp_path / "runs" / "20200101-000000-hopper-0000"
-    broken.mkdir()
-    (broken / "events.jsonl").write_text("nonsense\n")
-    listed = json.loads(rewardgen("runs", "list", "--json").stdout)["runs"]
-    assert [each["status"] for each in listed] == ["damaged", "finished"]
-
-
 def test_a_run_of_another_version_is_told_and_does_not_hide_the_others(rewardgen, tmp_path, finished_run):
     newer = tmp_path / "runs" / "20200101-000000-hopper-0000"
     write_run(tmp_path / "runs", run_id=newer.name)
@@ -62,12 +54,6 @@ def test_next_steps_find_a_run_that_was_named_by_its_path(rewardgen, tmp_path):
     folder = write_run(tmp_path / "else where")
     done = rewardgen("runs", "show", folder)
     assert f"rewardgen runs show {RUN_ID} g01-k5 --runs-dir '{tmp_path / 'else where'}'" in done.stderr
-
-
-def test_next_steps_keep_the_runs_folder(rewardgen, tmp_path):
-    write_run(tmp_path / "elsewhere")
-    done = rewardgen("runs", "show", "latest", "g01-k4", "--runs-dir", "elsewhere")
-    assert f"rewardgen runs show {RUN_ID} g00-k2 --runs-dir elsewhere" in done.stderr
 
 
 def test_next_steps_break_no_word_on_a_narrow_terminal(monkeypatch):
@@ -118,11 +104,6 @@ def test_json_of_a_baseline_tells_its_seeds_of_the_search_from_the_fresh_ones(re
     assert seeds == {"search": [0, 1], "final": [5000, 5001, 5002]}
 
 
-def test_json_of_a_candidate_holds_its_fresh_seeds(rewardgen, finished_run):
-    shown = json.loads(rewardgen("runs", "show", "latest:g01-k5", "--json").stdout)
-    assert [each["seed"] for each in shown["final"]] == [5000, 5001, 5002] and shown["search"]
-
-
 def test_resuming_a_finished_run_shows_its_table_again(rewardgen, finished_run):
     done = rewardgen("resume", "latest")
     assert done.returncode == 0
@@ -142,36 +123,30 @@ def test_a_run_in_which_nothing_could_be_trained_exits_with_1(rewardgen, tmp_pat
     assert "No candidate could be trained." in done.stdout
 
 
-def test_output_without_a_terminal_has_no_control_codes(rewardgen, finished_run):
-    done = rewardgen("runs", "show", "latest", "g01-k4")
-    assert "\x1b" not in done.stdout + done.stderr
-
-
-REWARD = """def compute_reward(pole_upright, action, *, weight: float = 1.0):
-    upright = weight * (0.5 + 0.5 * pole_upright)
+REWARD = """def compute_reward(position, action, *, weight: float = 1.0):
+    near = weight * torch.exp(-2.0 * position.abs())
     effort = -0.05 * action.square().sum(-1)
-    return {"upright": upright, "effort": effort}
+    return {"near": near, "effort": effort}
 """
 
 
 def test_check_accepts_a_sound_reward_and_rejects_a_flawed_one_with_a_hint(rewardgen, tmp_path):
     (tmp_path / "sound.py").write_text(REWARD)
-    (tmp_path / "flawed.py").write_text(REWARD.replace("pole_upright", "pole_uprigth"))
-    done = rewardgen("check", "cartpole", "sound.py", "flawed.py")
+    (tmp_path / "flawed.py").write_text(REWARD.replace("position", "postion"))
+    done = rewardgen("check", POINT, "sound.py", "flawed.py")
     assert done.returncode == 1
     assert "sound.py: accepted" in done.stdout
     assert "flawed.py: rejected" in done.stdout
-    assert "pole_upright" in done.stdout[done.stdout.index("hint: ") :]
-    assert "accepted" in done.stdout
+    assert "position" in done.stdout[done.stdout.index("hint: ") :]
 
 
 def test_check_of_sound_rewards_only_exits_with_0(rewardgen, tmp_path):
     (tmp_path / "sound.py").write_text(REWARD)
-    done = rewardgen("check", "cartpole", "sound.py", "--json")
+    done = rewardgen("check", POINT, "sound.py", "--json")
     assert done.returncode == 0
     told = json.loads(done.stdout)
     assert told["files"]["sound.py"]["accepted"] is True
-    assert told["not_available"] == []
+    assert len(told["not_available"]) == 3 and "pair-reversed (the task declares no pairs)" in told["not_available"]
 
 
 def test_a_task_is_shown_with_its_variables_and_without_its_fitness_code(rewardgen):

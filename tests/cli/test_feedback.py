@@ -39,8 +39,7 @@ def test_on_an_interrupted_run_plain_resume_is_enough(rewardgen, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [((), "is empty"), (("\x1b[2J\u200b",), "is empty"), (("x" * 1001,), "1 characters too")],
+    ("words", "said"), [((), "is empty"), (("\x1b[2J\u200b",), "is empty"), (("x" * 1001,), "1 characters too")]
 )
 def test_words_that_say_nothing_or_too_much_are_refused(rewardgen, finished_run, words, said):
     before = (finished_run / "events.jsonl").read_bytes()

@@ -14,7 +14,8 @@ from tests.cli.conftest import write_run
 from tests.e2e.command import POINT
 from tests.ui.story import events
 
-RUN = "[run]\ncandidates = 1\ngenerations = 1\nseeds = 1\nleaders = 1\nfinal_seeds = 1\nenv_steps = 4096\nablate = ['critic']\n"
+RUN = "[run]\ncandidates = 1\ngenerations = 1\nseeds = 1\nleaders = 1\nfinal_seeds = 1\nenv_steps = 4096\n"
+RUN += "ablate = ['critic']\n"
 ONE = f'tasks = ["{POINT}"]\n{RUN}[strategies.evolve]\n'
 TWO = f'{ONE}[strategies."best-of-n"]\n'
 

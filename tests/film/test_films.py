@@ -203,13 +203,6 @@ def test_anybodys_text_is_drawn_as_one_line_of_plain_letters(text, shown):
     assert layout.legible(text) == shown
 
 
-def test_many_components_are_the_largest_and_the_sum_of_the_others():
-    components = {f"c{number}": [float(number), -float(number)] for number in range(9)}
-    rows = layout._rows_of(components)
-    assert list(rows) == ["c4", "c5", "c6", "c7", "c8", "4 others"]
-    assert rows["4 others"] == [6.0, -6.0]
-
-
 def test_a_run_without_a_chosen_reward_is_filmed_as_far_as_it_is(rewardgen, tmp_path, filmed):  # noqa: F811
     began = write_run(tmp_path / "runs", events()[:2], own=True)
     done = rewardgen("film", "latest")
@@ -330,15 +323,6 @@ def test_of_a_game_as_many_starts_are_played_as_of_any_other_task(tmp_path, monk
     ends = {"action_low": -torch.ones(2), "action_high": torch.ones(2)}
     layers = ((torch.zeros(2, 5), torch.ones(2)),)
     MlpPolicy(layers=layers, activation="tanh", squash="clip", choices=(), **moments, **ends).save(tmp_path / "p.npz")
-    payload = {
-        "task": "hunt.py",
-        "folder": ".",
-        "policies": ["p"],
-        "own": [],
-        "seconds": 2.0,
-        "speed": 1.0,
-        "kinds": {},
-        "renderer": "egl",
-    }
-    (played,) = film_jobs.rollout_job(payload, lambda told: None)["played"]
+    payload = {"task": "hunt.py", "folder": ".", "policies": ["p"], "own": [], "seconds": 2.0, "speed": 1.0}
+    (played,) = film_jobs.rollout_job(payload | {"kinds": {}, "renderer": "egl"}, lambda told: None)["played"]
     assert (played["start"], played["starts"]) == (3, 5)

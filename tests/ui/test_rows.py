@@ -1,9 +1,6 @@
-import itertools
-
 import pytest
 
-from rewardgen.store.events import Event
-from rewardgen.store.history import Generation, History
+from rewardgen.store.history import History
 from rewardgen.store.records import Verdict
 from rewardgen.view.progress import Watcher, past_line, view
 from rewardgen.view.rows import final_rows, search_rows
@@ -128,19 +125,3 @@ def test_the_first_trainings_tell_the_time_before_any_is_finished():
     assert slow == pytest.approx(2 * fast, rel=0.1)
     started = {("search", "g00-k1", 0): evaluation(40_000)}  # by then, compiling is most of the time
     assert view(history, {}, 60.0).remaining_s is view(history, started, 60.0).remaining_s is None
-
-
-@pytest.mark.parametrize("kinds", [("designed",), ("designed", "reviewed")])
-def test_many_candidates_are_shown_in_linear_time(monkeypatch, kinds):
-    ids, counted = [f"g00-k{number}" for number in range(200)], []
-    by_kind = {event.kind: event for event in reversed(events()) if "g00-k2" in str(event.data)}
-    begin = next(event for event in events() if event.kind == "generation-started")
-    slots = [begin.data["slots"][0] | {"candidate_id": id} for id in ids]
-    told = [events()[0], begin.model_copy(update={"data": {"generation": 0, "slots": slots}})]
-    for id, kind in itertools.product(ids, kinds):
-        text = by_kind[kind].model_dump_json().replace("g00-k2", id)
-        told.append(Event.model_validate_json(text))
-    history, slots_of = History(told), Generation.ids.fget
-    monkeypatch.setattr(Generation, "ids", property(lambda self: counted.append(0) or slots_of(self)))
-    assert len(search_rows(history, ids, {})) == 200
-    assert len(counted) < 5
