@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 POINT = Path(__file__).parent / "point.py"
 
 
@@ -47,3 +49,9 @@ def measured_point(folder: Path, *changes: tuple[str, str]) -> str:
     text = POINT.read_text()
     methods = text[text.index("    def fitness(") : text.index("    @staticmethod\n    def human_reward(")]
     return point(folder, (methods, METRIC + "\n"), *changes)
+
+
+def one_in_three(cases):
+    """Cases of a test, each a text of its own that comes in the same way; most run with the slow tests."""
+    rows = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*row, marks=pytest.mark.slow if at % 3 else ()) for at, row in enumerate(rows)]

@@ -12,7 +12,7 @@ from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.tasks.members import baseline_sources
 from tests.tasks.files import POINT, point
 
-FAST = ("cartpole", "hopper", "walker2d", "half_cheetah", "humanoid")
+FAST = ("cartpole", "walker2d", "humanoid")
 
 
 def card_of(reference: str) -> TaskCard:
@@ -38,7 +38,7 @@ def test_the_card_tells_words_settings_and_measured_ranges():
 def test_ranges_leave_out_the_padding_after_an_episodes_end():
     card = card_of("hopper")
     height = next(variable for variable in card.variables if variable.name == "height")
-    assert card.probes[1].episode_steps < 60
+    assert card.probes[1].episode_steps < 60 and not card.benign_terminations
     assert height.minimum[0] > 0.9
 
 

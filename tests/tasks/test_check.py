@@ -15,14 +15,14 @@ def problems(folder, *changes, **options):
     return check(point(folder, *changes, **options))["problems"]
 
 
-OF_EACH_GROUP = ("hopper", "hopper_hop", "quadcopter", "cheetah_flip")
+OF_SOME_GROUPS = ("hopper", "quadcopter", "cheetah_flip")
 """The others are checked with the slow tests."""
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=[] if name in OF_EACH_GROUP else pytest.mark.slow)
+        pytest.param(name, marks=[] if name in OF_SOME_GROUPS else pytest.mark.slow)
         for name in shipped_tasks()
         if not load_task(name).slow
     ],

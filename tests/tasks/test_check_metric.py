@@ -3,7 +3,7 @@
 import pytest
 
 from rewardgen.training.expert_policy import check_job
-from tests.tasks.files import METRIC, measured_point
+from tests.tasks.files import METRIC, measured_point, one_in_three
 
 FITNESS = (
     '    def fitness(self, episode):\n        """How far."""\n        return episode.total(episode[\'position\'])\n\n'
@@ -22,36 +22,36 @@ def test_a_sound_metric_is_no_problem_and_its_parts_are_measured(tmp_path):
     assert [list(each["parts"]) for each in answer["measured"]["probes"]] == [["near", "closed"]] * 2
 
 
-@pytest.mark.parametrize(
-    ("change", "line_of", "what", "hint"),
-    [
-        (("(position, lived)", "(positon, lived)"), "(positon, lived)", "takes `positon`", "did you mean `position`?"),
-        (("(position, lived)", "(prev_position, lived)"), "(prev_", "takes `prev_position`", "`position`"),
-        (("(position, lived)", "(self, lived)"), "(self, lived)", "takes `self`", "parameter of `metric`"),
-        (("(position, lived)", "(position, lived, *, width=None)"), "None)", "`width` no number", "1.0"),
-        ((NEAR, "near = torch.load(position)"), "torch.load", "`torch.load`", ""),
-        ((NEAR, "near = position[:, 77]"), "position[:, 77]", "IndexError", ""),
-        ((NEAR, "near = 1.0 / (0.0 * lived[:, 0])"), None, "`near` is", "guard"),
-        ((NEAR, "near = 2.0 + lived.mean(1)"), None, "the part `near` is 3", "clamp"),
-        (('"near": near, "closed": closed, ', ""), None, "it returns 0 parts", "named parts"),
-        ((', "success": at_end', ""), None, "it returns no `success`", "return {"),
-        (('return {"near": near, ', "return near, {"), None, "returns a total", "a dict"),
-        (("    @staticmethod\n    def metric", "    def metric"), None, "not a static method", "@staticmethod"),
-        ((DOCSTRING, ""), None, "docstring of `metric` has no first paragraph", "what `fitness` means"),
-        (
-            ("\n\n        Within 10 cm of the origin at the end.\n        ", ""),
-            None,
-            "docstring of `metric` has no second paragraph",
-            "what `success` means",
-        ),
-        (
-            ("    @staticmethod\n    def metric", FITNESS + "    @staticmethod\n    def metric"),
-            None,
-            "`fitness`",
-            "one",
-        ),
-    ],
-)
+BREACHES = [
+    (("(position, lived)", "(positon, lived)"), "(positon, lived)", "takes `positon`", "did you mean `position`?"),
+    (("(position, lived)", "(prev_position, lived)"), "(prev_", "takes `prev_position`", "`position`"),
+    (("(position, lived)", "(self, lived)"), "(self, lived)", "takes `self`", "parameter of `metric`"),
+    (("(position, lived)", "(position, lived, *, width=None)"), "None)", "`width` no number", "1.0"),
+    ((NEAR, "near = torch.load(position)"), "torch.load", "`torch.load`", ""),
+    ((NEAR, "near = position[:, 77]"), "position[:, 77]", "IndexError", ""),
+    ((NEAR, "near = 1.0 / (0.0 * lived[:, 0])"), None, "`near` is", "guard"),
+    ((NEAR, "near = 2.0 + lived.mean(1)"), None, "the part `near` is 3", "clamp"),
+    (('"near": near, "closed": closed, ', ""), None, "it returns 0 parts", "named parts"),
+    ((', "success": at_end', ""), None, "it returns no `success`", "return {"),
+    (('return {"near": near, ', "return near, {"), None, "returns a total", "a dict"),
+    (("    @staticmethod\n    def metric", "    def metric"), None, "not a static method", "@staticmethod"),
+    ((DOCSTRING, ""), None, "docstring of `metric` has no first paragraph", "what `fitness` means"),
+    (
+        ("\n\n        Within 10 cm of the origin at the end.\n        ", ""),
+        None,
+        "docstring of `metric` has no second paragraph",
+        "what `success` means",
+    ),
+    (
+        ("    @staticmethod\n    def metric", FITNESS + "    @staticmethod\n    def metric"),
+        None,
+        "`fitness`",
+        "one",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "line_of", "what", "hint"), one_in_three(BREACHES))
 def test_a_breach_of_a_metric_is_one_problem_with_a_hint(tmp_path, change, line_of, what, hint):
     path = measured_point(tmp_path, change)
     found = check(path)["problems"]

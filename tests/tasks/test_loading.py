@@ -17,11 +17,10 @@ def test_all_that_task_files_need_comes_from_the_package_itself():
         rewardgen.Mujoco  # noqa: B018
 
 
-def test_importing_the_package_loads_nothing_heavy_and_its_names_load_it():
-    code = "import sys, rewardgen\nprint(len({'torch', 'numpy', 'mujoco', 'pydantic'} & {*sys.modules}))\n"
-    code += "from rewardgen import MujocoTask\nprint(len({'torch', 'mujoco'} & {*sys.modules}))"
+def test_importing_the_package_loads_nothing_heavy():
+    code = "import sys, rewardgen\nprint(len({'torch', 'numpy', 'mujoco', 'pydantic'} & {*sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0", "2"]
+    assert done.stdout.split() == ["0"]
 
 
 def test_a_missing_module_of_somebody_else_is_told_with_its_line(tmp_path):

@@ -13,7 +13,7 @@ def compute_reward(place, prev_place, pace):
 
 
 def test_it_goes_through_a_whole_run(tmp_path):
-    done = rewardgen("run", WALKS, *SHORTER, cwd=tmp_path)
+    done = rewardgen("run", WALKS, *SHORTER[:-1], "1024", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     summary = history(tmp_path).summary
     assert summary and summary.chosen and {row.candidate_id for row in summary.rows} >= {"human", summary.chosen}

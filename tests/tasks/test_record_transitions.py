@@ -9,7 +9,7 @@ from tests.critic.banks import recorded
 from tests.tasks.files import POINT
 
 
-@pytest.fixture(scope="module", params=["cartpole", "hopper", "ant", str(POINT)])
+@pytest.fixture(scope="module", params=["cartpole", "hopper", pytest.param("ant", marks=pytest.mark.slow), str(POINT)])
 def banked(request):
     return load_task(request.param), recorded(request.param)
 
@@ -40,7 +40,7 @@ def test_every_variable_takes_many_values(banked):
 
 
 def test_the_bank_reaches_beyond_what_trivial_policies_do():
-    bank = record_transitions(load_task("cartpole"))
+    bank = recorded("cartpole")
     upright = bank.inputs["pole_upright"][bank.of("perturbed")]
     assert (upright > 0.9).sum() >= 5 and (upright < -0.9).sum() >= 100
 
@@ -71,7 +71,7 @@ def test_every_source_is_there_that_the_task_has(banked):
 
 
 def test_the_scripted_controller_of_the_cart_pole_gets_it_upright():
-    bank = record_transitions(load_task("cartpole"))
+    bank = recorded("cartpole")
     late = bank.of("scripted") & (bank.step > 200)
     assert (bank.inputs["pole_upright"][late] > 0.9).float().mean() > 0.9
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from rewardgen import Var
+from rewardgen import PpoSettings, Var
 from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.tasks.protocol import Task
 
@@ -77,6 +77,7 @@ class StayHome(WalkTask):
     """A walker that should stay at the middle of the line."""
 
     episode_steps = 30
+    training = {"ppo": PpoSettings(env_steps=1024, num_envs=16, rollout_steps=32, evaluation_phases=2)}
     place = Var("m", "where it is; 0 is the middle")
     pace = Var("m", "its last step")
 
