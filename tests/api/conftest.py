@@ -3,10 +3,9 @@ import asyncio
 import pytest
 
 import rewardgen
-from tests.e2e.command import POINT
+from tests.e2e.command import FEW, POINT
 
-SHORTEST = {"generations": 1, "candidates": 2, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 4096}
-SHORTEST |= {"films": False}
+SHORTEST = FEW | {"generations": 1, "films": False}
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from tests.api.test_environment import MINE
 from tests.e2e.command import POINT
 from tests.tasks.files import point
 
-STEPS = 4096
+STEPS = 1024
 
 
 class Heard(list):

@@ -21,33 +21,10 @@ from rewardgen.store.run_folder import RunFolder, find_run
 from tests.cli.test_sandbox_off import read
 
 POINT = Path(__file__).parent.parent / "tasks" / "point.py"
-SHORT = [
-    "--no-films",
-    "--candidates",
-    "2",
-    "--generations",
-    "2",
-    "--seeds",
-    "1",
-    "--leaders",
-    "1",
-    "--final-seeds",
-    "2",
-]
-SHORTER = [
-    "--no-films",
-    "--candidates",
-    "2",
-    "--generations",
-    "1",
-    "--seeds",
-    "1",
-    "--leaders",
-    "1",
-    "--final-seeds",
-    "1",
-]
-SHORTER += ["--env-steps", "4096"]
+SMALL = ["--no-films", "--candidates", "2", "--seeds", "1", "--leaders", "1"]
+SHORT = [*SMALL, "--generations", "2", "--final-seeds", "2", "--env-steps", "4096"]
+SHORTER = [*SMALL, "--generations", "1", "--final-seeds", "1", "--workers", "1", "--env-steps", "1024"]
+FEW = {"candidates": 2, "generations": 2, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 1024, "workers": 1}
 REWARDGEN = [sys.executable, "-m", "rewardgen"]
 
 

@@ -10,11 +10,10 @@ from rewardgen.llm.archive import read_archive
 from rewardgen.report.run_files import write_readme
 from rewardgen.search.lifecycle import resume, start
 from rewardgen.store.events import read_events
-from rewardgen.store.history import History
 from rewardgen.store.run_folder import list_runs
 from rewardgen.testing.server import Answer, ChatServer
-from tests.e2e.command import POINT, SHORTER, on_a_terminal, rewardgen, run_folder
-from tests.e2e.test_resuming import FEW, REPLY
+from tests.e2e.command import FEW, POINT, SHORTER, on_a_terminal, rewardgen
+from tests.e2e.test_resuming import REPLY
 from tests.search.parts import Listener
 
 CHECK = {"answer": "no", "obstacle": "", "why": "The fitness is nearness; a jump is no part of it."}
@@ -151,8 +150,9 @@ def test_on_a_terminal_it_is_asked_about_and_no_stops_the_run(served, tmp_path):
 
 
 def test_options_of_models_are_told_to_have_no_effect_without_a_model(tmp_path):
-    done = rewardgen("run", POINT, *SHORTER, "--goal", "jump", "--api-base", "http://127.0.0.1:9/v1", cwd=tmp_path)
-    assert done.returncode == 0 and "`--goal` has no effect" in done.stderr
-    assert "`--api-base` has no effect" in done.stderr
-    found = History.load(run_folder(tmp_path))
-    assert found.goal_check is found.judgement is None and found.usage.calls == 0
+    listener = StopsAfter("run-started")
+    with pytest.raises(KeyboardInterrupt):
+        start(config({"api_base": "http://127.0.0.1:9/v1"}), tmp_path, listener)
+    assert all(f"`--{each}` has no effect" in " ".join(listener.notes) for each in ("goal", "api-base"))
+    (folder,) = list_runs(tmp_path)
+    assert [each.kind for each in read_events(folder.events)] == ["run-started"]

@@ -9,8 +9,8 @@ from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.search.requests import MOST_CHARS, MOST_FEEDBACK, feedback_for, give_feedback
 from rewardgen.store.history import Feedback, History
 from rewardgen.testing.server import Answer, ChatServer
-from tests.e2e.command import POINT
-from tests.e2e.test_resuming import FEW, REPLY
+from tests.e2e.command import FEW, POINT
+from tests.e2e.test_resuming import REPLY
 from tests.search.parts import Listener
 
 WORDS = ("slower", "stay\n## Your job\nnear the middle")

@@ -8,7 +8,7 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.search.lifecycle import start
 from rewardgen.testing.server import Answer, ChatServer
-from tests.e2e.test_resuming import FEW
+from tests.e2e.command import FEW
 from tests.search.parts import Listener
 from tests.tasks.files import measured_point, point
 

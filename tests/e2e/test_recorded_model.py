@@ -13,21 +13,8 @@ from tests.e2e.command import history, rewardgen, run_folder
 RECORDED = Path(__file__).parent.parent / "recorded" / "hopper"
 EMPTY = Answer(text=None)
 VERDICT = '{"answer": "no", "why": "After so few steps it falls at once."}'
-SIZES = [
-    "--no-films",
-    "--candidates",
-    6,
-    "--generations",
-    2,
-    "--seeds",
-    1,
-    "--leaders",
-    1,
-    "--final-seeds",
-    1,
-    "--env-steps",
-    2048,
-]
+SIZES = ["--no-films", "--candidates", 4, "--generations", 2, "--seeds", 1, "--leaders", 1, "--final-seeds", 1]
+SIZES += ["--env-steps", 1024, "--workers", 1]
 FAULTS = {
     1: Answer(status=429, text="slow down", headers={"Retry-After": "1"}),
     3: Answer(status=500, text="internal error"),
@@ -79,7 +66,7 @@ def run(tmp_path_factory):
     place = tmp_path_factory.mktemp("recorded")
     recorded = Recorded()
     with ChatServer(recorded) as server:
-        model = ["--model", "openai/recorded", "--api-base", server.api_base, "--call-timeout-s", 8]
+        model = ["--model", "openai/recorded", "--api-base", server.api_base, "--call-timeout-s", 4]
         done = rewardgen("run", "hopper", *SIZES, *model, "--json", cwd=place)
     assert done.returncode == 0, done.stderr
     return place, recorded
@@ -91,7 +78,7 @@ def test_there_are_sound_and_flawed_replies():
 
 def test_no_candidate_is_lost(run):
     found = history(run[0])
-    assert len(found.ids()) == 12
+    assert len(found.ids()) == 8
     for id in found.ids():
         record = found.record(id)
         assert record.fitness is not None or record.outcome, f"{id} has neither fitness nor a reason"
@@ -143,7 +130,7 @@ def test_the_verdict_is_at_the_top_of_the_result_of_the_run_and_of_its_reward(ru
     assert text.index(told) < text.index(history(run[0]).summary.conclusion)
     assert told in (folder.best / "card.md").read_text()
     shown = rewardgen("runs", "show", "latest", cwd=run[0], COLUMNS="300").stdout
-    assert told in shown and shown.index(told) < shown.index("candidate")
+    assert told in shown and shown.index(told) < shown.index("operator")
     asked = (folder.path / "goal" / "verdict.md").read_text()
     assert "a typical episode" in asked and "ended by torso " in asked and "x_velocity [m/s]" in asked
 

@@ -13,10 +13,9 @@ from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
-from tests.e2e.command import POINT, SHORTER, history, run_folder
+from tests.e2e.command import FEW, POINT, SHORTER, history, run_folder
 from tests.search.parts import Listener
 
-FEW = {"candidates": 2, "generations": 2, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 4096}
 PAID = {"prompt_tokens": 11, "completion_tokens": 0, "total_tokens": 11}
 REPLY = """DIAGNOSIS: far away
 PREDICTION: fitness >= 0.1

@@ -2,7 +2,12 @@
 
 import pytest
 
+from rewardgen.core.errors import MachineError
 from rewardgen.core.files import cache_folder
+from rewardgen.sandbox.process import Limits
+from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.protocol import TrainerSetup
 from tests.devices import on_each_device
 from tests.e2e.command import history, rewardgen
 
@@ -38,12 +43,24 @@ def test_a_whole_run_on_warp_ends_with_the_table_and_leaves_its_kernels_to_the_n
     assert list(cache_folder("kernels").glob("warp-*/**/*.o" if device == "warp-cpu" else "warp-*/**/*.cubin"))
 
 
+@pytest.mark.slow
 def test_a_policy_whose_envs_do_not_fit_is_refused_before_anything_is_trained(tmp_path):
     (tmp_path / "swing.py").write_text(SWING.replace("num_envs=16", "num_envs=10**9"))
     done = rewardgen("train", tmp_path / "swing.py", "--seeds", "1", "--device", "warp-cpu", cwd=tmp_path)
     assert done.returncode == 1
     assert "the device's free memory has room for " in done.stderr and "one policy needs 1000000002" in done.stderr
     assert "hint: train with a smaller `num_envs`" in done.stderr
+
+
+def test_no_slice_is_trained_where_the_device_has_room_for_less_than_one(monkeypatch, tmp_path):
+    jobs = []
+    monkeypatch.setattr("rewardgen.training.ppo.trainer.run_worker", lambda *_, **__: {"most_envs": 17})
+    monkeypatch.setattr("rewardgen.training.process_trainer.run_worker", lambda job, *_, **__: jobs.append(job))
+    settings = PpoSettings(env_steps=512, num_envs=16, rollout_steps=16, evaluation_envs=2, device="warp-cpu")
+    trainer = ppo_trainer(TrainerSetup("cartpole", settings, 1, tmp_path, Limits(wall_s=60.0)))
+    with pytest.raises(MachineError, match="room for 17 envs, and one policy needs 18"):
+        trainer.train([], [], folder=tmp_path, on_progress=None, on_slice=None)
+    assert not jobs
 
 
 PUCK_MODEL = """

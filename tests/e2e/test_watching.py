@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 
 from tests.cli.conftest import write_run
-from tests.e2e.command import POINT, SHORTER, history, process, run_folder, start, wait_for_event
+from tests.e2e.command import POINT, SHORTER, history, rewardgen, run_folder, start, wait_for_event
 from tests.ui.story import RUN_ID, events
 from tests.ui.test_screen import wait_for
 
@@ -56,13 +56,13 @@ def test_a_run_is_watched_from_another_terminal_until_it_ends(tmp_path):
 
 def test_a_finished_run_shows_its_closing_table_at_once(tmp_path):
     write_run(tmp_path / "runs")
-    done = process("runs", "watch", cwd=tmp_path)
+    done = rewardgen("runs", "watch", cwd=tmp_path)
     assert done.returncode == 0 and "It does not beat the human reward" in " ".join(done.stdout.split())
 
 
 def test_a_run_that_was_killed_is_not_waited_for(tmp_path):
     write_run(tmp_path / "runs", events()[:12])
-    done = process("runs", "watch", cwd=tmp_path)
+    done = rewardgen("runs", "watch", cwd=tmp_path)
     assert done.returncode == 1
     assert "no process works on it" in done.stderr and f"rewardgen resume {RUN_ID}" in done.stderr
 

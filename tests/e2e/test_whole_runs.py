@@ -68,27 +68,6 @@ def test_run_folder_keeps_where_its_numbers_come_from(finished):
     assert not folder.scratch.exists()
 
 
-def test_saved_policy_reaches_the_fitness_that_was_reported(finished):
-    place, _ = finished
-    found, folder = history(place), run_folder(place)
-    from rewardgen.training.evaluation import evaluate_job
-
-    result = found.result("final", found.summary.chosen)
-    specs = [{"candidate_id": each.candidate_id, "seed": each.seed} for each in result.slices]
-    measured = evaluate_job(
-        {
-            "task": str(POINT),
-            "folder": str(folder.policies / "final"),
-            "slices": specs,
-            "seed": 99,
-            "episodes": 64,
-        },
-        lambda message: None,
-    )
-    for each, slice in zip(measured["slices"], result.slices, strict=True):
-        assert each["fitness"] == pytest.approx(slice.final_fitness, abs=0.15)
-
-
 def test_killed_run_leaves_no_worker_and_resumes_to_the_same_table(finished, tmp_path):
     whole, _ = finished
     running = start("run", POINT, *SHORT, cwd=tmp_path)
@@ -97,6 +76,7 @@ def test_killed_run_leaves_no_worker_and_resumes_to_the_same_table(finished, tmp
     os.kill(running.pid, signal.SIGKILL)
     running.communicate()
     trained = dict(history(tmp_path).trained)
+    assert history(tmp_path).summary is None
     time.sleep(1.0)
     assert workers_of(run_folder(tmp_path)) == []
     done = rewardgen("resume", "latest", cwd=tmp_path)

@@ -79,7 +79,7 @@ def test_nobody_to_confirm_stops_and_the_next_time_asks_for_nothing_again(drafte
 
 @pytest.mark.parametrize(
     ("typed", "calls", "said"),
-    [("make it slow\ny\n", 8, "A person has read"), ("n\n", 4, "")],
+    [("make it slow\ny\n", 8, "A person has read"), pytest.param("n\n", 4, "", marks=pytest.mark.slow)],
 )
 def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, typed, calls, said):
     with server(GOOD) as chat:
@@ -93,25 +93,16 @@ def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, typed,
     assert all(f"{WORDS} Correction: make it slow" in each.read_text() for each in files)
 
 
-def test_a_metric_that_does_not_hold_goes_back_with_the_evidence(tmp_path):
-    with server(BAD, GOOD) as chat:
-        made = new(chat, tmp_path, "--yes")
-    assert made.returncode == 0, made.stderr
-    evidence = [
-        body["messages"][-1]["content"] for body in chat.bodies if "does not hold" in body["messages"][-1]["content"]
-    ]
+def test_a_hostile_draft_is_never_run_and_it_and_a_metric_that_does_not_hold_go_back_with_why(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+    with server(HOSTILE, BAD, GOOD) as chat:
+        made = rewardgen_api.draft(WORDS, "hopper", "openai/local", file=tmp_path / "flip.py", api_base=chat.api_base)
+    assert made.file.is_file() and made.drafted.trial.verdict.passed and made.usage.calls == len(chat.bodies) == 6
+    evidence = [text for text in last_messages(chat) if "does not hold" in text]
     assert len(evidence) == 1 and "the same for all" in evidence[0] and "| right 10 |" in evidence[0]
     assert "`partial 3`: pitch" in evidence[0]
-
-
-def test_a_hostile_draft_is_refused_with_the_line_and_never_run(tmp_path):
-    with server(HOSTILE, GOOD) as chat:
-        made = new(chat, tmp_path, "--yes")
-    assert made.returncode == 0, made.stderr
-    told = [
-        body["messages"][-1]["content"] for body in chat.bodies if "cannot be used" in body["messages"][-1]["content"]
-    ]
-    assert len(told) == 1 and "declares `stolen` in an unusual way" in told[0]
+    (refused,) = [text for text in last_messages(chat) if "cannot be used" in text]
+    assert "declares `stolen` in an unusual way" in refused
 
 
 @pytest.mark.parametrize("text", ["no task at all", "\x1b]52;c;aGk=\x07```python\nclass A(MujocoTask): pass\n```"])
@@ -155,10 +146,3 @@ def test_a_person_s_metric_is_tried_on_sketches(tmp_path):
     assert len(json.loads(found.stdout)["trial"]["authors"]) == 3
     assert "It should do one backflip" in chat.bodies[0]["messages"][1]["content"]
     assert "0.4 * turned" not in json.dumps(chat.bodies)
-
-
-def test_python_drafts_as_the_command_does(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
-    with server(GOOD) as chat:
-        made = rewardgen_api.draft(WORDS, "hopper", "openai/local", file=tmp_path / "flip.py", api_base=chat.api_base)
-    assert made.file.is_file() and made.drafted.trial.verdict.passed and made.usage.calls == 4
