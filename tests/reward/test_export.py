@@ -121,7 +121,7 @@ def test_calls_in_annotations_decorators_and_asserts_are_refused(old, new):
     assert check_language(PLAIN.replace(old, new))
 
 
-@pytest.mark.parametrize("style", HONEST)
+@pytest.mark.parametrize("style", [*HONEST][::6])
 def test_the_reward_in_a_file_is_a_reward_again(style):
     own = reward_in(reward_file(HONEST[style]))
     compile_reward(own)(inputs())
