@@ -65,15 +65,11 @@ def _part(module: str) -> str:
 
 
 @cache
-def tree(path: Path) -> ast.Module:
-    """The parsed module."""
-    return ast.parse(path.read_text())
-
-
-def _imported(path: Path) -> set[str]:
-    """Modules that a module names for more than type checking: in an import, or as `module:function` in a string."""
+def _read(path: Path) -> tuple[set[str], set[str]]:
+    """Modules that a module names for more than type checking, in an import or as `module:function`; its strings."""
     found = set()
-    for node in _run_time_nodes(tree(path)):
+    tree = ast.parse(path.read_text())
+    for node in _run_time_nodes(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -82,7 +78,8 @@ def _imported(path: Path) -> set[str]:
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             registration = _REGISTRATION.fullmatch(node.value)
             found |= {registration[1]} if registration else set()
-    return found
+    nodes = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return found, {text for text in nodes if isinstance(text, str)}
 
 
 def _run_time_nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -107,7 +104,7 @@ def _wrong_imports(modules: dict[str, Path]) -> set[str]:
     return {
         f"{module} -> {name}"
         for module, path in modules.items()
-        for name in _imported(path)
+        for name in _read(path)[0]
         if name.split(".")[0] == "rewardgen"
         and name != "rewardgen.__version__"
         and not _may_import(_part(module), _part(name))
@@ -153,18 +150,13 @@ def test_nothing_outside_an_extra_names_it():
     named = set()
     for module, path in _modules().items():
         if _part(module) not in ("extras", "export"):  # `mjlab` is also a format of `export`
-            texts = {
-                node.value
-                for node in ast.walk(tree(path))
-                if isinstance(node, ast.Constant) and isinstance(node.value, str)
-            }
-            named |= {(module, text) for text in texts if text in names or "rewardgen.extras." in text}
+            named |= {(module, text) for text in _read(path)[1] if text in names or "rewardgen.extras." in text}
     assert extras and named == set()
 
 
 def test_core_and_store_name_no_heavy_library():
     below = {module: path for module, path in _modules().items() if _part(module) in ("core", "store")}
-    named = {(module, name.split(".")[0]) for module, path in below.items() for name in _imported(path)}
+    named = {(module, name.split(".")[0]) for module, path in below.items() for name in _read(path)[0]}
     assert {(module, library) for module, library in named if library in NOT_IN_CORE} == set()
 
 
@@ -175,7 +167,7 @@ def test_no_module_is_longer_than_600_lines():
 
 def test_package_init_files_hold_a_docstring_only():
     inits = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
-    assert [str(path) for path in inits if len(tree(path).body) > 1] == []
+    assert [str(path) for path in inits if len(ast.parse(path.read_text()).body) > 1] == []
 
 
 def _loaded_by(code: str) -> set[str]:

@@ -1,10 +1,11 @@
 """The page on the architecture, what CONTRIBUTING says of the seams, and all other pages name what there is."""
 
+import ast
 import re
 from pathlib import Path
 
 from docs.layers import PICTURE, drawing
-from tests.test_architecture import PACKAGE, tree
+from tests.test_architecture import PACKAGE
 
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
@@ -15,7 +16,7 @@ _FILE = re.compile(r"`(\w+)/([\w./]+\.\w+)`")
 def defined(module, name):
     """Whether a module defines a function or class, or a class a method."""
     path = PACKAGE.joinpath(*module.split(".")).with_suffix(".py")
-    body = tree(path).body if path.is_file() else []
+    body = ast.parse(path.read_text()).body if path.is_file() else []
     for part in name.split("."):
         found = [each for each in body if getattr(each, "name", None) == part]
         if not found:
