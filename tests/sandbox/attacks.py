@@ -240,9 +240,7 @@ NETWORK = {
         SECCOMP,
     ),
     "connect to a local socket": Attack(
-        lambda w: _connect(socket.AF_UNIX, str(w.outside / "socket")),
-        lambda w, a, s: w.was_called(w.local),
-        SECCOMP,
+        lambda w: _connect(socket.AF_UNIX, str(w.outside / "socket")), lambda w, a, s: w.was_called(w.local), SECCOMP
     ),
     "connect to an abstract socket": Attack(
         lambda w: _connect(socket.AF_UNIX, w.abstract_name), lambda w, a, s: w.was_called(w.abstract), BOTH, 6

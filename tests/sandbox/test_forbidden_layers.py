@@ -119,10 +119,7 @@ def test_rewards_are_not_run_for_a_comparison_not_even_of_an_own_run(tmp_path):
     assert "leave out `--rewards`" in done.stderr
 
 
-FOREIGN = {
-    "export": ("export", f"{RUN_ID}:g00-k1", "out"),
-    "eval": ("eval", f"{RUN_ID}:g01-k5", "--yes", "--json"),
-}
+FOREIGN = {"export": ("export", f"{RUN_ID}:g00-k1", "out"), "eval": ("eval", f"{RUN_ID}:g01-k5", "--yes", "--json")}
 
 
 @pytest.mark.parametrize("command", FOREIGN)

@@ -1,6 +1,5 @@
 """All layers of a worker together: no attempt has an effect, jobs work as before, and what is missing is said."""
 
-import errno
 import os
 import resource
 import sys
@@ -10,8 +9,7 @@ from pathlib import Path
 import glfw  # noqa: F401  # It starts a program as it is imported; templates have it, with mujoco, before workers are confined.
 import pytest
 
-from rewardgen.core.errors import SandboxError
-from rewardgen.sandbox import landlock, layers, seccomp
+from rewardgen.sandbox import landlock, layers
 from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.layers import Confinement
 from rewardgen.sandbox.limits import Limits, die_with
@@ -169,45 +167,6 @@ def test_the_worker_tells_what_is_in_force(world):
     assert names == ["limits", "privileges", "landlock", "memory", "seccomp"]
     assert all(each["active"] and each["detail"] for each in report["layers"])
     assert layers.applied() is None
-
-
-@pytest.fixture(params=["landlock", "seccomp"])
-def lacking(request, monkeypatch):
-    """A host without one layer."""
-
-    def refuse(*_):
-        raise OSError(errno.ENOSYS, "not in this kernel")
-
-    target = (landlock, "abi") if request.param == "landlock" else (seccomp, "assemble")
-    monkeypatch.setattr(*target, refuse)
-    return request.param
-
-
-@linux
-def test_without_a_layer_auto_goes_on_and_says_so(world, lacking):
-    report = in_child(lambda: None, lambda: layers.apply(Confinement(folder=world.scratch)).in_words()).answer
-    assert f"{lacking}: NOT in force: not in this kernel" in report
-    assert report.count("NOT in force") == 1 + (lacking != "landlock" and "landlock" in MISSING)
-
-
-@linux
-def test_without_a_layer_strict_refuses_before_anything_is_given_up(world, lacking):
-    before = resource.getrlimit(resource.RLIMIT_CORE)
-
-    def try_it():
-        try:
-            layers.apply(Confinement(folder=world.scratch, limits=Limits(sandbox="strict")))
-        except SandboxError:
-            return world.key.read_text() != "" and resource.getrlimit(resource.RLIMIT_CORE) == before
-        return "it went on"
-
-    assert in_child(lambda: None, try_it).answer is True
-
-
-def test_without_a_layer_strict_says_which_and_what_to_do(tmp_path, lacking):
-    with pytest.raises(SandboxError, match=f"{lacking}: not in this kernel") as caught:
-        layers.apply(Confinement(folder=tmp_path, limits=Limits(sandbox="strict")))
-    assert "--sandbox auto" in caught.value.hint
 
 
 @linux

@@ -22,10 +22,7 @@ ATTACKS = {
         effects.made, True, f"CALLS.append(0)\nif len(CALLS) > 1000:\n{_WRITE}", before="CALLS = []"
     ),
     "element of a module constant": _attack(
-        effects.state_changed,
-        False,
-        f'CALLS["n"] += 1\nif CALLS["n"] > 1000:\n{_SPOIL}',
-        before='CALLS = {"n": 0}',
+        effects.state_changed, False, f'CALLS["n"] += 1\nif CALLS["n"] > 1000:\n{_SPOIL}', before='CALLS = {"n": 0}'
     ),
     "global counter": _attack(effects.made, True, f"global n\nn += 1\nif n > 1000:\n{_WRITE}", before="n = 0"),
     "counter in a closure": _attack(
@@ -44,9 +41,7 @@ count = counter()
 """,
     ),
     "file that grows": _attack(
-        effects.leaked,
-        True,
-        f'f = open("@OWN@/n", "a")\nf.write("x")\nif f.tell() > 1000:\n{_READ}',
+        effects.leaked, True, f'f = open("@OWN@/n", "a")\nf.write("x")\nif f.tell() > 1000:\n{_READ}'
     ),
     "value of an input": _attack(effects.made, True, f"if pole_upright.max() > 0.9995:\n{_WRITE}"),
     "value that is read out": _attack(effects.state_changed, False, f"if pole_upright[0].item() > 0.9995:\n{_SPOIL}"),

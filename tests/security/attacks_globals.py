@@ -25,9 +25,7 @@ ATTACKS = {
     ),
     "global statement": Attack(
         "global state",
-        reward(
-            'global torch\ntorch.serialization.os.environ["SHARED"] = "1"\ntorch = None',
-        ),
+        reward('global torch\ntorch.serialization.os.environ["SHARED"] = "1"\ntorch = None'),
         effects.global_changed("environment"),
         False,
     ),

@@ -17,12 +17,7 @@ ATTACKS = {
         effects.folder_gone, 'import importlib\nimportlib.import_module("shutil").rmtree("@OUT@/empty")'
     ),
     "sys through typing": _attack(effects.made, 'import typing\ntyping.sys.modules["os"].mkdir("@OUT@/new")'),
-    "star import": Attack(
-        "imports",
-        "from os import *\n" + reward('mkdir("@OUT@/new")'),
-        effects.made,
-        True,
-    ),
+    "star import": Attack("imports", "from os import *\n" + reward('mkdir("@OUT@/new")'), effects.made, True),
     "eval": _attack(effects.made, f"eval({_MKDIR!r})"),
     "module that it writes itself": _attack(
         effects.made,
@@ -37,10 +32,7 @@ import evil
     "statement above the function": Attack("imports", f"{_MKDIR}\n" + reward("pass"), effects.made, True),
     "default value that is a call": _attack(effects.made, "pass", parameters=f", *, weight={_MKDIR}"),
     "decorator that is a call": Attack(
-        "imports",
-        reward("pass", top='@(lambda f: __import__("os").mkdir("@OUT@/new") or f)\n'),
-        effects.made,
-        True,
+        "imports", reward("pass", top='@(lambda f: __import__("os").mkdir("@OUT@/new") or f)\n'), effects.made, True
     ),
     "fullwidth letters": _attack(effects.made, f"ｅｖａｌ({_MKDIR!r})"),
     "hidden in a reversed comment": Attack(

@@ -47,18 +47,13 @@ worker._send = lambda pipe, answer: send(pipe, json.loads({_ANSWER!r}))
 """,
         "worker",
     ),
-    "number in memory": _attack(
-        effects.fitness_changed,
-        f"{_HOST}f.f_globals['RESULTS']['fitness'] = 999.0",
-    ),
+    "number in memory": _attack(effects.fitness_changed, f"{_HOST}f.f_globals['RESULTS']['fitness'] = 999.0"),
     "file of the trainer": _attack(
-        effects.report_forged,
-        'import os\nopen("@OWN@/told.json", "w").write(\'{"fitness": 999.0}\')\nos._exit(0)',
+        effects.report_forged, 'import os\nopen("@OWN@/told.json", "w").write(\'{"fitness": 999.0}\')\nos._exit(0)'
     ),
     "policy in its own folder": _attack(effects.policy_forged, 'np.savez("@OWN@/policy.npz", weight=np.zeros(3))'),
     "rival that is made worse": _attack(
-        effects.rival_changed,
-        f"{_HOST}f.f_globals['RIVAL'] = lambda x: {{'rival': -x}}",
+        effects.rival_changed, f"{_HOST}f.f_globals['RIVAL'] = lambda x: {{'rival': -x}}"
     ),
     "dict that lies at the second look": _attack(
         effects.fitness_changed,

@@ -1,18 +1,4 @@
-"""A world to be attacked."""
-
-import tempfile
-from pathlib import Path
-
-import pytest
+"""A world to be attacked, and the command line."""
 
 from tests.cli.conftest import rewardgen  # noqa: F401  (a fixture)
-from tests.sandbox.confined import World
-
-
-@pytest.fixture
-def world():
-    # Its names are short: those of sockets may have 107 letters.
-    with tempfile.TemporaryDirectory(prefix="rg-") as folder:
-        made = World(Path(folder).resolve())
-        yield made
-        made.close()
+from tests.sandbox.conftest import world  # noqa: F401  (a fixture)

@@ -72,10 +72,7 @@ def each_and_every_trainer(names: Iterable[str]) -> pytest.MarkDecorator:
 
 over_the_matrix = pytest.mark.parametrize(
     ("pipeline", "whole"),
-    [
-        ("ppo", False),
-        *(pytest.param(each, True, marks=pytest.mark.matrix) for each in TRAINERS),
-    ],
+    [("ppo", False), *(pytest.param(each, True, marks=pytest.mark.matrix) for each in TRAINERS)],
     indirect=["pipeline"],
 )
 """Marks a test on what all attacks leave behind: it runs after the samples, and after the whole matrix."""

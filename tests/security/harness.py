@@ -14,11 +14,7 @@ from tests.security import host
 from tests.training.builders import POINT
 
 _ATTACKED = register(
-    "attacked",
-    "rewardgen.training.evaluation:evaluate_job",
-    reads=("folder",),
-    device=("device",),
-    inputs=TASK_FILES,
+    "attacked", "rewardgen.training.evaluation:evaluate_job", reads=("folder",), device=("device",), inputs=TASK_FILES
 )
 HONEST_ANSWER = {"slices": []}
 """What the worker's job says of slices when nobody meddles: it was given none."""

@@ -41,10 +41,7 @@ SETTINGS = {
     "ppo": (TINY, SHORT),
     "sb3-ppo": (_TINY_SB3, _SHORT_SB3),
     "sac": (_TINY_SAC, _SHORT_SAC),
-    "sb3-sac": (
-        _TINY_SB3_SAC,
-        _TINY_SB3_SAC.model_copy(update=_SHORTER),
-    ),
+    "sb3-sac": (_TINY_SB3_SAC, _TINY_SB3_SAC.model_copy(update=_SHORTER)),
     "rsl-rl": (_TINY_RSL_RL, _TINY_RSL_RL.model_copy(update=_SHORTER)),
     "ppo on Warp": (TINY.model_copy(update=_WARP), SHORT.model_copy(update=_WARP)),
 }

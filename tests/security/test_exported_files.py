@@ -36,13 +36,9 @@ def chosen(run, source):
 SOURCES = {
     "code at the top": lambda run: f"import os\nos.mkdir({str(run.canary)!r})\n{DRAFT}",
     "code in a default": lambda run: f"def compute_reward(height, *, w=open({str(run.canary)!r}, 'w')):\n  pass",
-    "code in an annotation": lambda run: f"{DRAFT}\nx: __import__('os').mkdir({str(run.canary)!r}) = 1\n",
     "code in a decorator": lambda run: f"@(lambda f: open({str(run.canary)!r}, 'w'))\n{DRAFT}",
     "code behind a direction mark": lambda run: f"#\u2028import os; os.mkdir({str(run.canary)!r})\n{DRAFT}x = (",
-    "code behind a carriage return": lambda run: f"#\rimport os; os.mkdir({str(run.canary)!r})\n{DRAFT}",
     "an encoding that makes code": lambda run: f"# -*- coding: utf_7 -*-\n#+AAo-open({str(run.canary)!r},'w')\n{DRAFT}",
-    "a class": lambda run: f"class A:\n    open({str(run.canary)!r}, 'w')\n{DRAFT}",
-    "no reward": lambda run: f"open({str(run.canary)!r}, 'w')\n",
 }  # fmt: skip
 
 

@@ -341,8 +341,7 @@ def test_of_what_is_no_reward_nothing_is_written_for_the_user_to_import(rewardge
 
 
 @pytest.mark.parametrize(
-    "command",
-    [SHOW, (*SHOW, "g00-k2"), (*SHOW, "--json"), LIST, ("resume", RUN_ID), REPORT, WATCH],
+    "command", [SHOW, (*SHOW, "g00-k2"), (*SHOW, "--json"), LIST, ("resume", RUN_ID), REPORT, WATCH]
 )
 def test_texts_of_a_run_give_the_terminal_no_commands(rewardgen, elsewhere, command):
     hostile = "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b31m\u202e\U000e0041\u200b"
@@ -371,10 +370,7 @@ def test_no_command_is_proposed_that_runs_the_task_file_of_somebody_else(rewardg
     assert " check " not in rewardgen(*SHOW, "g00-k2").stderr
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("runs", "list"), ("runs", "show"), ("runs", "show", "latest", CHOSEN)],
-)
+@pytest.mark.parametrize("command", [("runs", "list"), ("runs", "show"), ("runs", "show", "latest", CHOSEN)])
 def test_commands_that_are_proposed_for_a_folder_are_words_for_the_users_shell(rewardgen, elsewhere, command):
     elsewhere.make()
     name = "x; touch canary #$(touch canary)"

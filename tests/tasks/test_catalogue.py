@@ -139,20 +139,6 @@ def test_ball_joints_mocap_bodies_and_names_that_two_things_have_are_in_the_cata
     assert found.objects == ("ball",)
 
 
-def test_what_can_never_touch_is_not_in_the_catalogue(tmp_path):
-    (tmp_path / "edges.xml").write_text(
-        EDGES.replace('<geom size=".1"/>', '<geom size=".1" contype="2" conaffinity="2"/>')
-    )
-    touching = [each.code for each in catalogue(tmp_path / "edges.xml").entries if "touches" in each.name]
-    assert touching and not any("ball" in code for code in touching)
-
-
-def test_an_actuator_without_a_range_is_named(table):
-    table.write_text(TABLE.replace(' ctrlrange="-1 1" ctrllimited="true"', ""))
-    with pytest.raises(TaskError, match="without a control range: swing"):
-        scaffold("table", "table.xml", catalogue(table))
-
-
 @pytest.mark.parametrize(
     "reference, told",
     [

@@ -42,12 +42,7 @@ BREACHES = [
         "docstring of `metric` has no second paragraph",
         "what `success` means",
     ),
-    (
-        ("    @staticmethod\n    def metric", FITNESS + "    @staticmethod\n    def metric"),
-        None,
-        "`fitness`",
-        "one",
-    ),
+    (("    @staticmethod\n    def metric", FITNESS + "    @staticmethod\n    def metric"), None, "`fitness`", "one"),
 ]
 
 
