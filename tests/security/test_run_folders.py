@@ -217,13 +217,6 @@ def task_is_made_of_what_never_ends(run):
     run.change("run-started", lambda data: data.update(task_files={"/dev/zero": "0" * 64}))
 
 
-def task_is_made_of_more_than_fits_into_memory(run):
-    run.interrupted(model="builtin")
-    with open(run.home / "huge", "wb") as file:
-        file.truncate(1 << 42)
-    run.change("run-started", lambda data: data.update(task_files={str(run.home / "huge"): "0" * 64}))
-
-
 def lock_is_a_pipe(run):
     run.interrupted(model="builtin")
     os.mkfifo(run.folder / ".lock")
@@ -253,9 +246,7 @@ ATTACKS = [
     *((attack, AGREED, "does not fit") for attack in (
         candidate_is_a_path, planned_candidate_is_a_path, baseline_is_a_path, episodes_are_a_path,
     )),
-    *((attack, AGREED, "has changed since") for attack in (
-        task_is_made_of_what_never_ends, task_is_made_of_more_than_fits_into_memory,
-    )),
+    (task_is_made_of_what_never_ends, AGREED, "has changed since"),
     *((films_are_a_link, command, "is no real folder") for command in (FILM, EVAL_FILM)),
     (trainings_are_a_link, TRAIN, "is no real folder"),
     *((plays_a_task_file, command, "was not started here") for command in (FILM, EVAL, TRAIN)),

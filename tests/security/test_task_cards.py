@@ -54,6 +54,7 @@ def test_the_words_of_a_task_give_the_terminal_no_commands(rewardgen, tmp_path, 
     assert {each for each in done.stdout + done.stderr if not each.isprintable()} <= {"\n"}
     assert "unexpectedly" not in done.stderr
     assert done.stdout or done.stderr
+    assert where != "all its words" or done.returncode == 0, "it tells them all"
 
 
 @pytest.mark.parametrize("where", TEXTS)
