@@ -109,7 +109,7 @@ def test_on_a_device_too(tmp_path):
     [
         pytest.param("cartpole", USUAL, id="cartpole-usual"),
         pytest.param("walker2d", ODD, id="walker2d-odd"),
-        pytest.param("cartpole", SAC, id="cartpole-sac"),
+        pytest.param("cartpole", SAC, id="cartpole-sac", marks=pytest.mark.slow),
         pytest.param("walker2d", ODD_SAC, id="walker2d-odd-sac"),
         pytest.param("hopper", FIVE_SAC, id="hopper-five-sac"),
     ],
