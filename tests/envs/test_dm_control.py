@@ -20,7 +20,7 @@ SUITE = {
     "quadruped_run": ("quadruped", "run"),
     "walker_run": ("walker", "run"),
 }
-QUICK = ("ball_in_cup", "finger_turn_hard")
+QUICK = ("finger_turn_hard",)
 """Of these whole episodes are compared in the test command; of all with the slow tests."""
 
 

@@ -22,7 +22,7 @@ IDS = {
     "inverted_double_pendulum": "InvertedDoublePendulum-v5",
 }
 NEVER_END = ("half_cheetah", "humanoid_standup", "swimmer", "reacher", "pusher")
-LONG = ("humanoid_standup", "hopper", "swimmer")
+LONG = ("humanoid_standup", "hopper", "swimmer", "half_cheetah")
 """These are compared with the slow tests; the hopper, which large actions throw down, with small ones before."""
 SEEDS = 2
 

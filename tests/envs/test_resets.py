@@ -13,7 +13,9 @@ from rewardgen.tasks.loading import load_task
 from tests.envs.test_gymnasium_parity import IDS
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name.startswith("humanoid") else []) for name in IDS]
+)
 def test_initial_states_are_distributed_as_gymnasiums(name):
     envs = load_task(name).make_envs([0], 1500)
     envs.reset()

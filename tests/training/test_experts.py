@@ -115,6 +115,6 @@ def test_a_place_that_cannot_be_written_is_told_before_any_training(place):
 def test_a_policy_no_better_than_doing_nothing_is_not_kept(place):
     reference = point(place, BACKWARDS)
     with pytest.raises(RewardgenError, match="a trivial one") as caught:
-        make(reference, env_steps=8192)
+        make(reference, env_steps=2048)
     assert "--env-steps" in caught.value.hint
     assert not expert_file(load_task(reference).path).exists()

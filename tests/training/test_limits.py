@@ -20,7 +20,7 @@ time.sleep(3600)
 
 CASES = {
     "memory": ("allocate", {"memory_bytes": 600 << 20}, "memory", ""),
-    "CPU time": ("spin", {"cpu_s": 4.0}, "timeout", "4 s of CPU time"),
+    "CPU time": ("spin", {"cpu_s": 2.0}, "timeout", "2 s of CPU time"),
     "size of a file": ("fill", {"file_bytes": 8 << 20}, "crash", "File too large"),
     "size of its answer": ("flood", {"answer_bytes": 1 << 18}, "crash", "sent more than 262144 bytes"),
 }

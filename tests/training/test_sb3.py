@@ -43,7 +43,12 @@ def one_slice(folder, settings, task=str(POINT), source=CLOSE):
     return Sb3Training(load_task(task), job, lambda message: None)
 
 
-@pytest.mark.parametrize("algorithm", SETTINGS)
+PLAIN = ("ppo", "sac", "td3")  # the others have more to keep
+
+
+@pytest.mark.parametrize(
+    "algorithm", [pytest.param(name, marks=[pytest.mark.slow] if name in PLAIN else []) for name in SETTINGS]
+)
 def test_a_saved_policy_acts_as_stable_baselines3_does(tmp_path, algorithm):
     training = one_slice(tmp_path, SETTINGS[algorithm])
     result = training.run()
