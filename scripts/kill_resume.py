@@ -26,7 +26,7 @@ from rewardgen.store.history import History
 from rewardgen.store.run_folder import EVENTS, RunFolder
 
 SEARCH = ["--generations", "2", "--candidates", "3", "--seeds", "2", "--seed", "5"]
-SEARCH += ["--final-seeds", "2"]
+SEARCH += ["--final-seeds", "2", "--no-films"]  # nothing compares films
 PATIENCE_S = 600.0
 
 
