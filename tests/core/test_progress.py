@@ -1,5 +1,7 @@
 """How far trainings are, through a file: whole, bounded, and harmless whoever wrote it."""
 
+import os
+
 import pytest
 
 from rewardgen.store.events import Event
@@ -90,3 +92,19 @@ def test_a_malformed_line_is_passed_over(tmp_path, line):
     ProgressFile(path).progress(REVIEW)
     path.write_bytes(line + b"\n" + path.read_bytes() + b'{"training": {"phase"')
     assert ProgressReader(path).new() == [REVIEW]
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "large"])
+def test_what_is_no_plain_small_file_is_not_read(tmp_path, kind):
+    path = tmp_path / "progress.jsonl"
+    ProgressFile(tmp_path / "real").progress(REVIEW)
+    match kind:
+        case "link":
+            path.symlink_to(tmp_path / "real")
+        case "pipe":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "large":
+            path.write_bytes((tmp_path / "real").read_bytes() * 5000)
+    assert ProgressReader(path).new() == []
