@@ -4,7 +4,7 @@ from rewardgen.analyzer.analyzer import Analyzer, fitness_alone
 from rewardgen.llm.prompts import designer_messages
 from rewardgen.store.records import DesignRequest
 from tests.analyzer.trained import trained
-from tests.builders import card
+from tests.builders import card, record
 
 
 def studied():
@@ -31,3 +31,7 @@ def test_the_prompt_tells_the_fitness_and_no_more():
     assert "first to last" in whole or "share" in whole
     assert "fitness" in left and "share" not in left.split("## Your job")[0].split("## Parent")[1]
     assert len(left) < len(whole)
+
+
+def test_what_was_not_trained_stays_as_it_is():
+    assert fitness_alone(record("g00-k0")) == record("g00-k0")

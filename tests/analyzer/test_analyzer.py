@@ -29,6 +29,10 @@ def row(text, start):
     return next(line for line in text.splitlines() if line.strip().startswith(start)).split()
 
 
+def test_fitness_is_shown_by_seed():
+    assert table(fitness=(0.8, 1.0)).startswith("fitness 0.9 (by seed: 0.8, 1); success 50 %\n")
+
+
 def outcome(fitness, ending="time limit"):
     return EpisodeOutcome(fitness=fitness, success=fitness > 0.5, steps=100, ending=ending)
 
@@ -84,6 +88,13 @@ def test_fitness_is_compared_with_the_parent_in_the_light_of_the_noise(own, of_p
     assert analysis.fitness_delta == pytest.approx(sum(own) / len(own) - sum(of_parent) / len(of_parent))
 
 
+def test_two_seeds_that_agree_are_as_uncertain_as_those_of_the_other_candidates():
+    own, before = trained(fitness=(0.9, 0.9)), record("g00-k1", 0.69, 0.71)
+    apart = [record("g00-k2", 0.2, 0.8), record("g00-k3", 0.1, 0.6)]
+    assert "beyond the noise" in text_of(own, [before])
+    assert "within the noise" in text_of(own, [before], archive=[before, *apart])
+
+
 def test_parts_of_the_fitness_are_named_by_seed_and_over_all():
     text = table(parts=({"turned": 0.84, "landed": 0.1}, {"turned": 0.8, "landed": 0.1}))
     assert text.splitlines()[1:4] == [
@@ -94,12 +105,41 @@ def test_parts_of_the_fitness_are_named_by_seed_and_over_all():
     assert "parts of the fitness" not in table()
 
 
+def test_a_part_that_not_every_seed_has_is_left_out():
+    text = table(parts=({"turned": 0.5, "landed": 0.1}, {"turned": 0.7}))
+    assert text.splitlines()[3] == "parts of the fitness: turned 0.6"
+
+
+def test_first_of_two_trained_parents_is_compared_with():
+    analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [record("g00-k2", 0.7), record("g00-k1", 0.2)], card())
+    assert analysis.fitness_delta == pytest.approx(0.3)
+    assert analysis.parent is not None and analysis.parent.candidate_id == "g00-k2"
+
+
+def test_parent_without_fitness_is_not_compared_with():
+    analysis = Analyzer(None).study(trained(), [record("g00-k1")], card())
+    assert analysis.fitness_delta is None and analysis.parent is None
+    assert "parent" not in table([record("g00-k1")])
+
+
 def test_curve_is_the_mean_over_seeds_at_every_evaluation():
     curves = [curve(fitness=(0.0, 0.2, 0.4, 0.8, 1.0), ret=5.0), curve(fitness=(0.2, 0.4, 0.6, 1.0, 1.2), ret=5.0)]
     text = table(curves=curves)
     assert "means over 2 seeds" in " ".join(text.split())
     assert row(text, "steps ")[1:6] == ["10k", "20k", "30k", "40k", "50k"]
     assert [float(value) for value in row(text.split("\n", 1)[1], "fitness")[1:]] == [0.1, 0.3, 0.5, 0.9, 1.1]
+
+
+def test_long_curves_keep_their_first_and_last_point():
+    long = curve(fitness=tuple(float(i) for i in range(20)), ret=tuple(float(i) for i in range(20)))
+    components = {"progress": {"mean": tuple(i / 10 for i in range(20))}}
+    values = row(table(curves=long, components=components), "progress")[1:6]
+    assert (float(values[0]), float(values[-1])) == (0.0, 1.9)
+
+
+def test_length_of_episodes_is_a_row_only_where_it_varies():
+    assert "steps per episode" not in table(curves=curve(steps=100.0))
+    assert "steps per episode" in table(curves=curve(steps=(20.0, 30.0, 50.0, 60.0, 80.0, 90.0)))
 
 
 def test_component_has_its_mean_share_and_activation():
@@ -121,6 +161,17 @@ def test_component_that_never_counts_is_only_named():
     assert "under 1 % of the reward throughout: effort" in text and "effort [" not in text
 
 
+def test_small_component_has_no_row_in_the_episodes():
+    shown = (digest(), digest("worst", 0.2, components={"effort": (1.0, 2.0) * 3, "progress": (1.0, 2.0) * 3}))
+    text = table(components=SOUND | {"effort": {"mean": (-0.05,) * 6, "share": 0.02}}, episodes=shown)
+    assert "[progress]" in text and "[effort]" not in text
+
+
+def test_small_numbers_are_told_in_a_unit_of_their_row():
+    text = table(components={"effort": {"mean": (-0.00123,) * 6, "std": 0.0004}})
+    assert row(text, "effort [1e-3]")[2:7] == ["-1.2"] * 5
+
+
 def test_a_success_and_a_failure_are_shown_when_most_changed():
     text = table(episodes=(digest(), digest("median", 0.4), digest("worst", 0.2, "left the track")))
     assert "best episode of the last point, seed 0: fitness 1, success, 100 steps" in text
@@ -135,6 +186,11 @@ def test_of_failures_the_one_that_is_much_fitter_is_shown_before_a_typical_one()
     first = text.index("best episode of the last point, seed 0: fitness 0.4, no success")
     assert first < text.index("typical episode") and "worst episode" not in text
     assert "best episode" not in table(episodes=(digest("best", 0.4), digest("median", 0.3), digest("worst", 0.05)))
+
+
+def test_what_is_left_to_do_is_not_rounded_away():
+    far = {"variables": {"position": (0.8, 0.3, 0.009, 0.00912, 0.0, 12.3)}}
+    assert row(table(episodes=(digest(**far),)), "position")[1:] == ["0.8", "0.3", "0.009", "0.0091", "0", "12"]
 
 
 def test_parts_of_vectors_are_told_and_rates_come_last():
@@ -172,13 +228,21 @@ def test_what_hardly_changes_and_what_is_on_throughout_is_told_in_a_line():
     assert "hardly changing: position 1.2" in text and "foot_down: throughout" in text
 
 
+def test_an_episode_without_times_is_passed_over():
+    assert "episode of" not in table(episodes=(digest(times_s=(), variables={"x": ()}, components={}),))
+
+
+def test_variables_that_stay_zero_are_left_out():
+    assert "unused" not in table()
+
+
 def test_episodes_that_are_alike_are_shown_once():
     text = table(episodes=(digest(), digest("median", 0.99), digest("worst", 0.98)))
     assert "typical episode" in text and "others go the same way" in text and "worst episode" not in text
 
 
-@pytest.mark.parametrize("scale", [1e-7, 0.0987, -98765.0, 1e9])
-@pytest.mark.parametrize("name", ["x", "a_name_that_is_far_too_long_for_any_table"])
+@pytest.mark.parametrize("scale", [1e-7, 1.23e-3, 0.0987, 9.99, 12345.0, -98765.0, 1e9])
+@pytest.mark.parametrize("name", ["x", "a_rather_long_name", "a_name_that_is_far_too_long_for_any_table"])
 def test_table_fits_a_terminal_of_eighty_columns(scale, name):
     components = SOUND | {name: {"mean": (-scale,) * 6, "std": abs(scale)}}
     wide = {"variables": {name: (-scale,) * 6}, "components": {name: (scale,) * 6}}
@@ -191,6 +255,11 @@ def test_table_fits_a_terminal_of_eighty_columns(scale, name):
     lines = text.splitlines()
     assert max(map(len, lines)) <= 78
     assert not [line for line in lines if "-" * 2 in line or any(cell.count("-") > 2 for cell in line.split())]
+
+
+def test_seeds_of_different_length_are_averaged_up_to_the_shortest():
+    short = curve(fitness=(0.1, 0.2, 0.3), ret=(1.0, 2.0, 3.0))
+    assert row(table(curves=[short, curve()]), "steps ")[1:4] == ["10k", "20k", "30k"]
 
 
 def test_failed_training_says_why():

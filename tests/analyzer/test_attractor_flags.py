@@ -75,6 +75,12 @@ def test_doing_nothing_that_is_paid_less_or_is_not_what_was_learned_is_no_attrac
     assert flags(**(POOR | changes)) == ()
 
 
+def test_reward_that_nothing_collects_is_no_attractor():
+    assert "alive-attractor" not in [
+        each.detector for each in flags(curves=curve(success=0.0, ret=0.0), idle=idle(0.0))
+    ]
+
+
 def travel(**changes):
     values = {"component": "progress", "variable": "position", "follows": 0.9, "kept": 1.0, "path": 12.0, "net": 0.3}
     return (PathEfficiency.model_validate(values | changes),)

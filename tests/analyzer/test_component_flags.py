@@ -11,6 +11,11 @@ def test_bonus_that_never_fired():
     fires(found, "bonus-never-fired", "`bonus` never fired", "bonus")
 
 
+def test_component_that_fired_once_is_not_said_to_have_never_fired():
+    found = with_component("bonus", mean=(0.0, 0.0, 0.0, 0.0, 0.1, 0.2), activation=(0.0, 0.0, 0.0, 0.0, 0.1, 0.3))
+    assert found == ()
+
+
 def test_dead_component():
     fires(
         with_component("near", mean=(1e-4,) * 6, std=1e-3, activation=0.004), "dead-component", "`near` is dead", "near"
@@ -67,3 +72,7 @@ def test_sum_that_ranks_the_episodes_the_wrong_way():
     found = flags(curves=curve(return_correlation=-0.7))
     fires(found, "against-fitness", "Episodes of higher reward have lower fitness (r = -0.70)")
     assert flags(curves=curve(return_correlation=0.7)) == ()
+
+
+def test_what_differs_between_successful_episodes_is_chance():
+    assert flags(curves=curve(return_correlation=-0.7, success=0.9)) == ()

@@ -2,6 +2,7 @@
 
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.analyzer.training_curves import seed_curves, training_curves
+from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateResult, SliceResult
 from tests.analyzer.trained import curve, points, trained
 from tests.builders import card
@@ -33,10 +34,28 @@ def test_slices_of_different_lengths_are_averaged_as_far_as_the_shorter_one_goes
     assert means(curves, "a") == [(10_000, 2.0), (20_000, 3.0)]
 
 
+def test_points_that_a_component_lacks_are_left_out_and_the_others_meet_by_their_steps():
+    late = {"curve": evaluations(3), "components": {"a": points(mean=(0.0, 2.0, 3.0))[1:]}}
+    early = {"curve": evaluations(3), "components": series(a=(5.0, 4.0))}
+    assert means(training_curves(of_slices(late, early)), "a") == [(20_000, 3.0)]
+
+
+def test_components_of_different_lengths_are_no_error_and_of_no_common_step_are_left_out():
+    first = {"curve": evaluations(3), "components": {"a": points(mean=(1.0,)), "b": points(mean=(1.0, 1.0))}}
+    second = {"curve": evaluations(3), "components": {"a": points(mean=(1.0, 2.0))[1:], **series(b=(3.0, 3.0, 3.0))}}
+    curves = training_curves(of_slices(first, second))
+    assert list(curves.components) == ["b"] and means(curves, "b") == [(10_000, 2.0), (20_000, 2.0)]
+
+
 def test_a_component_of_one_slice_only_is_kept_as_it_is():
     one, other = ({"curve": evaluations(2), "components": series(**{name: (1.0, 2.0)})} for name in ("a", "b"))
     curves = training_curves(of_slices(one, other))
     assert means(curves, "a") == means(curves, "b") == [(10_000, 1.0), (20_000, 2.0)]
+
+
+def test_slices_without_a_common_evaluation_have_no_curves():
+    result = of_slices({"curve": evaluations(2)[:1]}, {"curve": evaluations(2)[1:]})
+    assert training_curves(result) == TrainingCurves() and seed_curves(result) == ()
 
 
 def test_what_was_recorded_with_fewer_points_of_a_component_is_still_studied():

@@ -1,3 +1,5 @@
+import pytest
+
 from rewardgen.store.measurements import IdleReading
 from rewardgen.store.records import PolicyProbe
 from tests.analyzer.flagged import fires, flags
@@ -8,6 +10,13 @@ FALLS = curve(fitness=(0.0, 0.5, 0.9, 0.6, 0.3, 0.2))
 
 def test_sound_training_raises_no_flag():
     assert flags() == ()
+
+
+@pytest.mark.parametrize("changes", [{"curves": FALLS}, {"fitness": (0.1, 0.9)}])
+def test_every_flag_is_one_sentence(changes):
+    found = flags(**changes)
+    assert found
+    assert all(flag.message.endswith(".") and flag.message.count(". ") == 0 for flag in found)
 
 
 def test_reward_that_rises_while_fitness_falls():
@@ -46,3 +55,15 @@ def test_policy_that_is_no_better_than_doing_nothing():
 
 def test_seeds_that_disagree():
     fires(flags(fitness=(0.1, 0.9)), "seeds-disagree", "The seeds disagree, from 0.1 to 0.9")
+
+
+def test_seeds_that_reach_next_to_nothing_do_not_disagree():
+    fires(flags(fitness=(0.0001, 0.007)), "seeds-disagree", "The seeds disagree, from 0.0001 to 0.007")
+    assert flags(fitness=(0.0001, 0.007), best_fitness=1.0) == ()
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_short_training_raises_no_flag_of_its_course(length):
+    short = curve(fitness=(0.9, 0.1)[:length], ret=(1.0, 2.0)[:length])
+    components = {"progress": {"mean": (0.1, 0.4)[:length]}}
+    assert flags(curves=short, components=components) == ()

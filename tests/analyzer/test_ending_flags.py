@@ -4,6 +4,7 @@ from tests.analyzer.trained import curve
 
 SHORTENS = curve(steps=(80.0, 100.0, 90.0, 60.0, 40.0, 30.0))
 EARLY = {"left the track": 0.75, "time limit": 0.25}
+RISES = {"progress": (0.1, 0.4, 0.7, 0.72, 0.71, 0.72)}
 
 
 def test_episodes_that_shorten_while_the_reward_rises():
@@ -25,6 +26,10 @@ def test_episodes_that_end_early():
 def test_negative_reward_that_ends_episodes_early():
     costly = curve(ret=(-50.0, -40.0, -30.0, -20.0, -15.0, -10.0))
     fires(flags(curves=costly, terminations=EARLY), "early-ending-pays", "ending them stops the cost")
+
+
+def test_negative_reward_that_episodes_bear_to_the_end_is_no_fault():
+    assert flags(curves=curve(ret=(-50.0, -40.0, -30.0, -20.0, -15.0, -10.0))) == ()
 
 
 def test_episodes_that_end_sooner_than_by_doing_nothing():

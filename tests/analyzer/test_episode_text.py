@@ -123,6 +123,15 @@ def test_the_best_episode_is_told_too_where_a_typical_one_fails(tmp_path):
     assert [row[2] for row in rows] == ["2", "1"]
 
 
+def test_the_best_of_failed_episodes_is_told_too_where_it_is_much_fitter(tmp_path):
+    episodes(tmp_path, torch.zeros(30, 3), [30, 30, 30])
+    fails = [KeptEpisode(fitness=0.1, success=False, steps=30, ending="time limit")] * 2
+    far = told(tmp_path, KeptEpisode(fitness=0.4, success=False, steps=30, ending="time limit"), *fails)
+    assert "the best episode by fitness, unlike the typical one: fitness 0.4, no success" in far
+    near = told(tmp_path, KeptEpisode(fitness=0.15, success=False, steps=30, ending="time limit"), *fails)
+    assert "the best episode" not in near
+
+
 def test_episodes_that_are_gone_are_an_error_of_one_kind(tmp_path):
     with pytest.raises(RunFolderError):
         told(tmp_path, KeptEpisode(fitness=0.9, success=True, steps=30))

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rewardgen.analyzer.judgements import check_goal, judge_result
+from rewardgen.analyzer.judgements import MOST_CHARS, check_goal, judge_result
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import CredentialsError, RunFolderError
 from rewardgen.llm.factory import make_llm
@@ -42,7 +42,10 @@ def check(llm):
 READ = {
     "plain": (NO, GoalCheck(answer="no", why="It is speed.")),
     "in a fence": (f"Here it is:\n```json\n{NO}\n```\nThat is all.", GoalCheck(answer="no", why="It is speed.")),
+    "shouted": (NO.replace('"no"', '" NO "'), GoalCheck(answer="no", why="It is speed.")),
+    "no obstacle named": ('{"answer": "yes", "why": "Yes."}', GoalCheck(answer="yes", why="Yes.")),
     "none for none": (NO.replace('""', '"None"'), GoalCheck(answer="no", why="It is speed.")),
+    "null for none": (NO.replace('""', "null"), GoalCheck(answer="no", why="It is speed.")),
     "an obstacle": (
         NO.replace('""', '"it ends at 0.2 rad"'),
         GoalCheck(answer="no", obstacle="it ends at 0.2 rad", why="It is speed."),
@@ -64,12 +67,22 @@ def test_an_answer_in_the_form_that_was_asked_for_is_read_and_made_harmless(mode
     assert check(model(text)[0]) == expected
 
 
+def test_a_huge_reason_is_cut(model):
+    found = check(model(json.dumps({"answer": "no", "why": "x" * 500_000}))[0])
+    assert found.answer == "no" and len(found.why) < MOST_CHARS + 10
+
+
 UNREAD = {
     "words": "No, it does not.",
+    "nothing": "{}",
     "another answer": NO.replace('"no"', '"maybe"'),
     "no reason": NO.replace("It is speed.", " \u200b"),
     "more than was asked": NO.replace("{", '{"problem": "", '),
+    "two answers": f"{NO} {NO.replace('no', 'yes')}",
+    "a number": NO.replace('"no"', "1"),
     "deep": '{"answer":' * 5000 + "1" + "}" * 5000,
+    "a huge number": '{"answer": ' + "9" * 10_000 + "}",
+    "a huge text": "{" * 3_000_000,
 }
 
 
@@ -83,6 +96,11 @@ def test_any_other_answer_is_no_answer_and_told_as_such(model, name):
 
 def test_a_call_that_is_refused_is_told(model):
     assert "filtered" in check(model(Answer(status=400, text="filtered", code="content_filter"))[0]).problem
+
+
+def test_a_call_that_the_budget_does_not_allow_is_told(model):
+    llm, server = model(NO, max_tokens=10)
+    assert "no room" in check(llm).problem and not server.bodies
 
 
 def test_a_wrong_key_shows_before_the_run_begins_but_costs_no_result_at_its_end(model):

@@ -11,6 +11,10 @@ from rewardgen.core.asynchrony import blocking, run_coroutine
 SAID: ContextVar[str] = ContextVar("said", default="nothing")
 
 
+async def fail():
+    raise ValueError("of its own")
+
+
 async def said():
     return SAID.get()
 
@@ -18,6 +22,12 @@ async def said():
 async def from_a_loop(work):
     """As a cell of a notebook does."""
     return run_coroutine(work)
+
+
+def test_an_error_has_no_other_error_as_its_context():
+    with pytest.raises(ValueError, match="of its own") as caught:
+        run_coroutine(fail())
+    assert caught.value.__context__ is None
 
 
 def test_what_the_context_holds_is_known_in_the_work_also_where_a_loop_runs():

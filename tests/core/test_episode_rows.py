@@ -17,3 +17,9 @@ def test_where_there_is_no_room_for_all_parts_the_longest_vectors_are_told_by_th
     assert titles[3] == ["|long|", "|short|", "height"]
     assert titles[4] == titles[6] == ["|long|", "short a", "short b", "height"]
     assert len(titles[7]) == 7
+
+
+def test_rates_give_way_to_a_longer_vector_of_states():
+    parts = {"clearance": ("a", "b", "c"), "rates": ("x", "y"), "height": ()}
+    titles = [row.title for row in episode_rows(parts, 5, last={"rates"})]
+    assert titles == ["clearance a", "clearance b", "clearance c", "|rates|", "height"]

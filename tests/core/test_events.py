@@ -36,6 +36,11 @@ def test_damage_before_the_last_line_is_an_error_that_names_the_line(tmp_path):
         read_events(path)
 
 
+def test_numbers_that_json_lacks_survive(tmp_path):
+    EventLog(tmp_path / "e.jsonl").append("failed", 0.0, {"message": "x", "hint": "", "value": float("inf")})
+    assert read_events(tmp_path / "e.jsonl")[0].data["value"] == float("inf")
+
+
 def test_missing_log_is_an_error_with_a_hint(tmp_path):
     with pytest.raises(RunFolderError) as caught:
         read_events(tmp_path / "none.jsonl")

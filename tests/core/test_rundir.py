@@ -70,6 +70,14 @@ def test_second_process_is_kept_out_and_the_lock_goes_with_its_holder(tmp_path):
     assert not run.is_locked()
 
 
+def test_lock_that_cannot_be_written_is_an_error_with_a_hint(tmp_path):
+    run = a_run(tmp_path, "20260101-000000-hopper-aaaa")
+    (run.path / ".lock").mkdir()
+    with pytest.raises(RunFolderError, match="cannot write"), run.locked():
+        pass
+    assert not run.is_locked()
+
+
 def test_run_named_as_the_current_folder_has_its_own_name(tmp_path, monkeypatch):
     monkeypatch.chdir(a_run(tmp_path, "20260101-000000-hopper-aaaa").path)
     assert find_run(".", tmp_path).id == "20260101-000000-hopper-aaaa"

@@ -119,3 +119,8 @@ def test_the_interval_of_the_success_rate_holds_its_coverage(seeds, alike):
         interval = proportion_interval(found, 16)
         inside += interval.low <= alike[0] / sum(alike) <= interval.high
     assert inside / times >= 0.93 - sampling_error(0.93, times)
+
+
+def test_success_in_every_episode_is_no_certainty():
+    interval = proportion_interval([1.0] * 5, 16)
+    assert (interval.value, interval.high) == (1.0, 1.0) and interval.low == pytest.approx(0.478, abs=0.001)

@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from rewardgen.core.statistics import (
+    Interval,
+    bootstrap_interval,
     difference_interval,
     human_normalised,
     improvement_probability,
     interquartile_mean,
+    mean_probability,
     standard_errors,
     standing,
 )
@@ -35,6 +38,11 @@ def test_standard_errors_are_of_the_spread_within_all_groups_together():
 )
 def test_interquartile_mean_counts_border_values_by_the_part_inside(values, mean):
     assert interquartile_mean(values) == pytest.approx(mean)
+
+
+def test_interval_is_the_same_for_the_same_seed():
+    values = [1.0, 2.0, 5.0, 9.0, 4.0]
+    assert bootstrap_interval(values, seed=3) == bootstrap_interval(values, seed=3)
 
 
 HIGH, LOW = [9.0, 10.0, 11.0, 10.5, 9.5], [1.0, 2.0, 1.5, 0.5, 1.2]
@@ -84,6 +92,12 @@ def test_every_value_meets_every_other_and_a_tie_counts_half(a, b, share):
     assert (other.value, other.low, other.high) == pytest.approx((1 - one.value, 1 - one.high, 1 - one.low))
 
 
+def test_a_few_values_above_all_others_are_no_certainty_and_many_are():
+    lows = [improvement_probability([1.0] * n, [0.0] * n).low for n in (1, 2, 3, 5, 20)]
+    assert lows == sorted(lows) and lows[0] == 0.0
+    assert lows[2] < 0.5 < lows[3] and lows[-1] > 0.85
+
+
 @pytest.mark.parametrize("runs", [3, 5, 10])
 @pytest.mark.parametrize("shift", [0.0, 1.0, 2.0])
 def test_intervals_cover_the_truth_in_95_of_100_cases(runs, shift):
@@ -101,3 +115,10 @@ def interval_of(wins, runs):
     whole, rest = divmod(wins, runs)
     a = [float(runs)] * whole + ([float(rest)] + [0.0] * (runs - whole - 1) if whole < runs else [])
     return improvement_probability(a, b)
+
+
+def test_the_mean_of_two_tasks_is_surer_than_each():
+    one = Interval(value=0.7, low=0.4, high=0.9)
+    both = mean_probability([one, one])
+    assert both.value == pytest.approx(0.7)
+    assert (both.value - both.low, both.high - both.value) == pytest.approx((0.3 / 2**0.5, 0.2 / 2**0.5))

@@ -6,6 +6,7 @@ import pytest
 
 from rewardgen.core.text import visible
 from rewardgen.store.events import EventLog, read_events
+from rewardgen.store.messages import Message, Reply
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,11 @@ def test_a_text_made_to_be_slow_is_not(piece):
 
 
 HOSTILE = "DIAG\x1b]52;c;ZXZpbA==\x07NOSIS\u202e \x9b31m\ud800"
+
+
+def test_what_a_model_says_enters_visible():
+    assert Reply(text=HOSTILE, model="m").text == "DIAGNOSIS \ufffd"
+    assert Message(role="user", content=HOSTILE).content == "DIAGNOSIS \ufffd"
 
 
 def test_every_text_of_an_event_is_visible_as_it_is_written_and_as_it_is_read(tmp_path):

@@ -1,5 +1,7 @@
 """The gates stand in order of cost, and a candidate meets a later one only after the earlier ones."""
 
+import pytest
+
 from rewardgen.critic.critic import Critic
 from rewardgen.store.records import Candidate
 from tests.builders import card
@@ -31,11 +33,52 @@ def test_survivors_are_probed_together_and_the_others_not_at_all():
     assert verdicts["g00-k2"].rejections[0].detector == "unknown-input"
 
 
+def test_verdicts_come_in_the_order_of_the_candidates_under_their_ids():
+    drafts = [candidate(f"g00-k{number}") for number in (3, 1, 2)]
+    verdicts = verdicts_on(drafts)
+    assert list(verdicts) == ["g00-k3", "g00-k1", "g00-k2"]
+    assert all(verdict.candidate_id == id for id, verdict in verdicts.items())
+
+
+def test_a_finding_of_the_probe_rejects_its_candidate_only():
+    reviewer = FakeReviewer(rejects=lambda reward: reward.candidate_id == "b")
+    verdicts = verdicts_on([candidate("a"), candidate("b")], reviewer)
+    assert verdicts["a"].accepted and not verdicts["b"].accepted
+
+
 def test_a_reply_without_code_is_rejected_in_the_designers_words():
     reviewer = FakeReviewer()
     verdict = verdicts_on([candidate("a", "", "the reply holds no code")], reviewer)["a"]
     assert (verdict.rejections[0].detector, verdict.rejections[0].message) == ("no-code", "the reply holds no code")
     assert reviewer.probed == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def reward(position):\n    return {'p': position}\n",
+        "class Reward:\n    def compute_reward(self, position):\n        return {'p': position}\n",
+        "async def compute_reward(position):\n    return {'p': position}\n",
+        "compute_reward = lambda position: {'p': position}\n",
+        "x = 1\n",
+    ],
+)
+def test_code_without_the_function_at_its_top_level_is_rejected_and_told_so(source):
+    verdict = verdicts_on([candidate("a", source), candidate("b")])
+    assert "missing-entry" in [finding.detector for finding in verdict["a"].rejections]
+    assert verdict["b"].accepted
+
+
+def test_previous_values_and_the_action_are_inputs():
+    returned = "{'p': prev_position, 'a': (action - prev_action).sum(-1)}"
+    source = f"def compute_reward(prev_position, action, prev_action):\n    return {returned}\n"
+    assert verdicts_on([candidate("a", source)])["a"].accepted
+
+
+def test_nothing_to_review_starts_no_probe():
+    reviewer = FakeReviewer()
+    assert verdicts_on([], reviewer) == {}
+    assert reviewer.requests == []
 
 
 def test_one_look_tells_of_the_language_and_of_the_signature_at_once():

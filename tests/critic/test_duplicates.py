@@ -8,12 +8,13 @@ from rewardgen.critic.duplicates import SAME, find_duplicate
 from rewardgen.critic.sandboxed import ReviewRequest, SandboxedReviewer
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.transitions import save_transitions
-from rewardgen.store.records import RewardSpec
+from rewardgen.store.events import read_events
+from rewardgen.store.records import RewardSpec, Verdict
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.record_transitions import record_transitions
 from tests.builders import card, record
 from tests.critic.reviews import FakeReviewer
-from tests.search.parts import Crew, a_search
+from tests.search.parts import Crew, Listener, a_search
 
 SOURCE = "def compute_reward(position, velocity, action):\n    return {BODY}\n"
 BODY = "'near': torch.exp(-4.0 * position.abs()), 'effort': -0.01 * action.square().sum(-1)"
@@ -40,6 +41,10 @@ def test_a_reward_that_pays_what_another_pays_is_rejected_with_its_id_fitness_an
     assert finding.evidence == {"distance": 2e-6}
 
 
+def test_without_a_fitness_none_is_told():
+    assert "fitness" not in found({"g00-k1": 0.0}, accepted("g00-k1")).message
+
+
 def test_the_nearest_of_several_is_named_in_whatever_order_they_come():
     distances = {"g00-k1": 1e-6, "g00-k2": 1e-7, "g00-k3": 0.5}
     records = [accepted(id) for id in distances]
@@ -52,9 +57,25 @@ def test_what_differs_or_cannot_be_told_is_no_duplicate(distance):
     assert found({"g00-k1": distance}, accepted("g00-k1")) is None
 
 
+def test_what_was_not_accepted_has_no_duplicates():
+    assert found({"g00-k1": 0.0}, accepted("g00-k2")) is None
+
+
 def test_the_same_program_is_told_as_such():
     finding = find_duplicate(spec("own").source + "# again\n", {"g00-k1": 0.0}, [accepted("g00-k1")])
     assert finding is not None and finding.detector == "duplicate-program"
+
+
+def test_what_to_do_instead_is_told():
+    finding = found({"g00-k1": 0.0}, accepted("g00-k1"))
+    assert finding.hint.startswith("change what is paid, not how it is scaled or shaped")
+
+
+def test_a_reward_that_was_left_out_of_the_comparison_is_warned_of():
+    finding = found(None, accepted("g00-k1"))
+    assert (finding.gate, finding.detector, finding.severity) == ("duplicate", "not-compared", "warn")
+    verdict = Verdict(candidate_id="own", findings=(finding,))
+    assert verdict.accepted and not verdict.repairable
 
 
 # In a worker, on recorded transitions.
@@ -134,6 +155,13 @@ def test_of_those_that_pay_the_same_the_first_that_passed_is_trained(tmp_path):
     assert others == [[], ["g00-k1", "g00-k2"]]
 
 
+def test_a_repaired_candidate_is_compared_with_its_generation_too(tmp_path):
+    crew = Crew(repairable=["g00-k0"])
+    search, history = a_search(tmp_path / "run", crew, critic=critic(crew, ("g00-k0", "g00-k3"))[0], generations=1)
+    search()
+    assert "it pays what g00-k3 pays" in history.record("g00-k0").outcome
+
+
 def test_what_could_not_be_compared_is_trained_with_a_warning_and_not_compared_with_again(tmp_path):
     crew = Crew()
     own, reviewer = critic(crew, left_out=["g00-k1"])
@@ -146,3 +174,24 @@ def test_what_could_not_be_compared_is_trained_with_a_warning_and_not_compared_w
     }
     assert warned == {"g00-k1"} <= trained(crew)
     assert [each.candidate_id for each in reviewer.requests[1].others] == ["g00-k0", "g00-k2", "g00-k3"]
+
+
+def test_a_run_stopped_during_a_review_finds_the_same_duplicates(tmp_path):
+    same = ("g00-k0", "g00-k1", "g00-k3"), ("g00-k2", "g01-k1"), ("g01-k0", "g01-k3")
+    troubles = {"repairable": ["g00-k0"], "rejected": ["g01-k2"]}
+
+    def outcome(path, listener=None):
+        crew = Crew(**troubles)
+        search, history = a_search(path, crew, listener, critic=critic(crew, *same)[0], generations=2)
+        return search(), history
+
+    whole, expected = outcome(tmp_path / "whole")
+    events = read_events(tmp_path / "whole" / "events.jsonl")
+    reviews = [number for number, event in enumerate(events, 1) if event.kind == "reviewed"]
+    assert len(reviews) == 9
+    for cut in reviews:
+        with pytest.raises(KeyboardInterrupt):
+            outcome(tmp_path / f"cut{cut}", Listener(stop_after=cut))
+        summary, history = outcome(tmp_path / f"cut{cut}")
+        assert summary == whole
+        assert history.reviewed == expected.reviewed

@@ -74,6 +74,13 @@ def test_a_reward_that_ranks_only_failures_wrong_is_not_rejected():
     assert finding.message.endswith("of the 20 pairs whose better episode succeeds, 100 % are right")
 
 
+def test_a_warning_for_want_of_evidence_says_so():
+    recorded = of_policies(0.0, 0.0, 1.0, 1.0)[:8] + of_policies(0.0)[:2]
+    recorded = [each._replace(name="one" if each.fitness < 0.5 else "other") for each in recorded]
+    (finding,) = check_preference({"a": [-each.fitness for each in recorded]}, recorded)
+    assert finding.severity == "warn" and "1 pairs of policies differ beyond noise" in finding.message
+
+
 def test_a_short_episode_may_be_the_better_one_per_step():
     long_and_good, short_and_bad = 1000, 10
     mixed = [RecordedEpisode(str(n), n % 2, False, long_and_good if n % 2 else short_and_bad) for n in range(8)]
@@ -90,6 +97,11 @@ def test_a_success_stands_against_every_failure_of_lower_fitness():
     values = [0.90, 0.92, 0.94, 0.96, 0.98, 0.99, 0.0]
     pairs = ordered_pairs(episodes(*values, success=lambda fitness: fitness > 0.95))
     assert (3, 2) in pairs and (5, 0) in pairs and (5, 3) not in pairs
+
+
+def test_a_failure_of_higher_fitness_is_not_held_against_a_success():
+    odd = [RecordedEpisode("a", 1.0, False, 10), RecordedEpisode("b", 0.0, True, 10)]
+    assert (0, 1) not in ordered_pairs([*odd, *RISING]) and (1, 0) not in ordered_pairs([*odd, *RISING])
 
 
 def test_episodes_are_drawn_from_slices_of_all_levels_of_fitness():

@@ -9,10 +9,11 @@ from rewardgen.core.errors import UsageError
 from rewardgen.critic.probe.contract import check_contract
 from rewardgen.critic.probe.probed_reward import ProbedReward
 from rewardgen.critic.probe.reward_source import RewardSource
-from rewardgen.sim.transitions import TransitionFacts, load_transitions
+from rewardgen.critic.review_job import review_job
+from rewardgen.sim.transitions import TransitionFacts, load_transitions, save_transitions
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.record_transitions import record_transitions
-from tests.builders import unrelated
+from tests.builders import card, unrelated
 from tests.critic.banks import found, of_trap, probe_source
 from tests.reward.corpus import HONEST, inputs
 from tests.tasks.files import point
@@ -149,16 +150,29 @@ def test_a_component_that_cannot_guide_is_a_warning(term, detector):
 
 
 @pytest.mark.parametrize(
-    "terms",
+    ("task", "parameters", "terms"),
     [
-        "'v': x_velocity, 'a': action.sum(-1), 'bonus': 5.0 * (x_velocity > 1.5).float()",
-        "'v': x_velocity, 'a': action.sum(-1), 'fell': -5.0 * (height < 0.7).float()",
-        "'up': healthy, 'v': 0.02 * x_velocity.square()",
+        (
+            "hopper",
+            "x_velocity, height, action",
+            "'v': x_velocity, 'a': action.sum(-1), 'bonus': 5.0 * (x_velocity > 1.5).float()",
+        ),
+        (
+            "hopper",
+            "x_velocity, height, action",
+            "'v': x_velocity, 'a': action.sum(-1), 'fell': -5.0 * (height < 0.7).float()",
+        ),
+        ("hopper", "x_velocity, healthy", "'up': healthy, 'v': 0.02 * x_velocity.square()"),
+        pytest.param(
+            "half_cheetah",
+            "x_velocity, upright",
+            "'v': 0.05 * x_velocity, 'flip': -50.0 * torch.relu(0.5 - upright)",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
-def test_a_term_for_some_kind_of_states_is_neither_dead_nor_dominant(terms):
-    findings = found("hopper", "x_velocity, height, healthy, action", f"return {{{terms}}}")
-    assert not {"dead-component", "dominant-component"} & set(findings)
+def test_a_term_for_some_kind_of_states_is_neither_dead_nor_dominant(task, parameters, terms):
+    assert not {"dead-component", "dominant-component"} & set(found(task, parameters, f"return {{{terms}}}"))
 
 
 def test_the_trap_of_the_threshold_is_seen_and_its_sound_reward_passes():
@@ -208,6 +222,15 @@ def test_a_flag_may_change_though_it_was_never_recorded_otherwise(flagged, term,
     assert {name for name, finding in findings.items() if finding.component == "term"} == detectors
 
 
+def test_the_given_constants_are_probed():
+    source = (
+        "def compute_reward(height, x_velocity, *, w: float = 1.0):\n    return {'h': height, 'x': x_velocity / w}\n"
+    )
+    assert probe_source(source, BANK) == ()
+    (finding,) = probe_source(source, BANK, w=0.0)
+    assert finding.detector == "non-finite"
+
+
 def test_memory_between_calls_is_rejected():
     # The language has none; the contract is checked all the same, on the calls.
     calls = iter(range(1000))
@@ -217,6 +240,21 @@ def test_memory_between_calls_is_rejected():
 
     reward = ProbedReward(remembers, ("height",), BANK, RewardSource(ast.parse("")), remembers(INPUTS))
     assert "not-repeatable" in [finding.detector for finding in check_contract(reward)]
+
+
+def test_the_job_answers_for_every_reward_of_its_batch(tmp_path):
+    path = tmp_path / "bank.npz"
+    save_transitions(path, BANK)
+    bodies = {"good": "{'x': x_velocity}", "bad": "{'x': x_velocity.log()}", "not a reward": "eval('1')"}
+    rewards = [
+        {"candidate_id": id, "source": f"def compute_reward(x_velocity):\n    return {body}\n"}
+        for id, body in bodies.items()
+    ]
+    payload = {"transitions": str(path), "rewards": rewards, "card": card().model_dump(mode="json")}
+    reviews = review_job(payload, lambda _: None)["reviews"]
+    assert reviews["good"]["findings"] == []
+    assert reviews["bad"]["findings"][0]["detector"] == "non-finite"
+    assert reviews["not a reward"]["findings"][0]["severity"] == "reject"
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a bank"])

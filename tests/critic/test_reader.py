@@ -43,6 +43,10 @@ def test_what_training_will_tell_is_a_warning_even_if_it_is_called_a_veto(item):
     assert finding.severity == "warn"
 
 
+def test_a_pass_adds_nothing():
+    assert parse_reading(reply(check(verdict="pass"), check("task", "pass", evidence=""))) == ()
+
+
 def missing(text):
     """What is told of a reply that says nothing else."""
     (finding,) = parse_reading(text)
@@ -85,10 +89,34 @@ def test_entries_out_of_form_are_counted_and_the_rest_counts():
     assert "2 of the 8 entries" in found[1].message
 
 
+@pytest.mark.parametrize("line", [0, -3, 10**300])
+def test_a_line_that_no_source_has_is_dropped_and_the_objection_kept(line):
+    assert [each.line for each in parse_reading(reply(check(line=line)))] == [None]
+
+
+@pytest.mark.parametrize("field", ["evidence", "fix", "component"])
+def test_half_a_character_that_json_holds_is_replaced(field):
+    (finding,) = parse_reading(reply(check(**{field: "half \ud83d"})))
+    assert finding.severity == "reject"
+    finding.model_dump_json().encode()
+
+
 def test_entries_beyond_any_checklist_are_not_read():
     found = parse_reading(partial(*[check(verdict="veto", evidence="")] * 5_000))
     assert len(found) < 40
     assert "4968 entries beyond the first 32 do not count" in found[0].message
+
+
+@pytest.mark.parametrize("field", ["evidence", "fix"])
+def test_long_texts_are_cut_and_the_veto_kept(field):
+    (finding,) = parse_reading(reply(check(**{field: "x" * 10_000})))
+    assert finding.severity == "reject"
+    assert "x" * 600 in (finding.message, finding.hint)
+
+
+def test_a_component_that_no_reward_can_have_is_dropped_and_the_veto_kept():
+    (finding,) = parse_reading(reply(check(component="near, " * 20)))
+    assert (finding.severity, finding.component) == ("reject", None)
 
 
 @pytest.mark.parametrize("verdict", ["pass", "veto"])
@@ -123,6 +151,11 @@ def served(answer):
 
 def test_a_reply_that_comes_over_the_wire_is_read():
     assert [each.detector for each in served(Answer(reply(check())))] == ["read-meaning"]
+
+
+def test_a_reading_of_one_item_that_comes_over_the_wire_is_no_silent_approval():
+    (finding,) = served(Answer(partial(check("task", "pass"))))
+    assert "no answer on `meaning`" in finding.message
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,11 @@ def test_a_review_that_is_cancelled_rejects_nobody(reviewer, rewards):
         reviewer.review(request(*rewards)._replace(cancel=cancel))
 
 
+def test_a_folder_that_the_worker_before_has_spoilt_is_no_hindrance(reviewer, tmp_path):
+    (tmp_path / "scratch" / "review" / "worker.log").mkdir(parents=True)
+    assert reviewer.review(request(SOUND)).reviews["good"].findings == ()
+
+
 # What a worker says is not enough.
 
 
@@ -165,7 +170,9 @@ def answering(monkeypatch, answer):
 
 LIES = {
     "nothing": {},
+    "no reviews": {"reviews": {}},
     "a number": {"reviews": {"bad": {"findings": 5}}},
+    "an object": {"reviews": {"bad": {"findings": {}}}},
     "an unknown key": {"reviews": {"bad": {"findings": [{"note": 1}]}}},
 }
 
@@ -235,3 +242,9 @@ def test_transitions_that_are_broken_are_told(reviewer, transitions, count):
     transitions.write_bytes(b"no transitions")
     with pytest.raises(UsageError, match="cannot read the recorded transitions"):
         reviewer.review(request(SOUND, BAD)._replace(rewards=[SOUND, BAD][:count]))
+
+
+def test_files_of_episodes_that_are_broken_leave_the_returns_unknown(reviewer, tmp_path):
+    (tmp_path / "a.npz").write_bytes(b"no episodes")
+    review = reviewer.review(request(SOUND, files=["a.npz"])).reviews["good"]
+    assert review.findings == () and review.returns is None

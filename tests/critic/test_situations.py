@@ -30,6 +30,7 @@ def test_the_human_reward_of_a_shipped_task_has_no_finding(task):
     [
         ("height", "return {'up': -2.0 * height}", "standing beats sinking"),
         ("height, prev_height", "return {'rise': 50.0 * (prev_height - height)}", "standing beats sinking"),
+        ("action, x_velocity", "return {'v': 0.1 * x_velocity, 'a': action.square().sum(-1)}", "gentle beats full"),
     ],
 )
 def test_a_reward_that_is_the_wrong_way_round_is_rejected(parameters, body, pair):
@@ -94,6 +95,12 @@ REACH = unrelated(inputs(512), TransitionFacts(invariances=(Shift(("position", "
             "return {'c': torch.exp(-torch.remainder(pole_angle, 2.0 * math.pi))}",
             "pole_angle",
         ),
+        (
+            "cartpole",
+            "pole_angle, prev_pole_angle, pole_upright",
+            "return {'c': 5.0 * (pole_angle - prev_pole_angle), 'up': pole_upright}",
+            "pole_angle",
+        ),
         (FLIP, "orientation, height", "return {'c': 2.0 * orientation[:, 0], 'h': height}", "orientation"),
         (REACH, "position, target", "return {'c': -(position.norm(dim=-1) - target[:, 0]).abs()}", "position"),
     ],
@@ -109,6 +116,12 @@ def test_a_reward_that_notices_a_change_without_meaning_is_a_warning(task, param
     [
         ("hopper", "x_position, prev_x_position", "return {'way': 100.0 * (x_position - prev_x_position)}"),
         ("cartpole", "pole_angle", "return {'up': (pole_angle.abs() < 0.2).float() - pole_angle.abs()}"),
+        pytest.param(
+            "ant",
+            "heading, x_velocity",
+            "return {'v': x_velocity, 'ahead': 0.5 * torch.cos(heading)}",
+            marks=pytest.mark.slow,
+        ),
         (FLIP, "orientation", "return {'up': orientation[:, 0].abs()}"),
         (REACH, "position, target", "return {'d': -(position - target).norm(dim=-1)}"),
     ],

@@ -10,8 +10,8 @@ import torch
 
 import rewardgen.designer.builtin as package
 from rewardgen.designer.builtin.designer import BuiltinDesigner
-from rewardgen.designer.builtin.ideas import ideas_on
-from rewardgen.designer.builtin.terms import parse, render
+from rewardgen.designer.builtin.ideas import features_of, ideas_on
+from rewardgen.designer.builtin.terms import SHAPES, make_term, parse, render
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.program import compile_reward
 from rewardgen.reward.signature import read_signature
@@ -21,6 +21,7 @@ from tests.designer.builtin_parts import (
     CARDS,
     KEPT,
     SHIPPED,
+    bare_card,
     component,
     designed,
     measured,
@@ -161,6 +162,11 @@ def test_survival_is_worth_little_where_even_random_policies_survive():
     assert priors[0] > 0.9 > 0.3 > priors[1]
 
 
+def test_without_a_word_on_the_task_drafts_try_different_signs_and_targets():
+    firsts = {next(iter(_terms(_candidate(bare_card(), "draft", seed), bare_card()))) for seed in range(24)}
+    assert len(firsts) >= 3
+
+
 def test_a_precision_in_the_words_gives_a_term_of_that_width():
     card = reacher_card(success="The fingertip is within 2 cm of the target at the end.")
     fine = ideas_on(card)["fingertip_to_target_fine"].term
@@ -177,6 +183,63 @@ def test_nothing_is_paid_for_where_a_target_lies_but_for_the_way_to_it():
     assert any(name.startswith("target_") for name in ideas_on(card)), "or nothing is tested"
     assert not [name for name in names if name.startswith("target_")]
     assert "fingertip_to_target_close" in names
+
+
+# Feature.
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("x", ["fingertip[:, 1]", "fingertip.norm(dim=-1)", "(fingertip - target).norm(dim=-1)"])
+def test_every_shape_of_every_input_survives_rendering_and_reading_back(shape, x):
+    roles = ("reference", "target", "temperature", "width", "floor", "margin", "start", "rise", "step", "scale")
+    constants = {role: 0.5 for role in roles if f"{{{role}}}" in SHAPES[shape][0]}
+    term = make_term("it", shape, x, "a thing", 0.3, **constants)
+    source = render((term,), reacher_card())
+    assert parse(source, reacher_card()) == (term,)
+    assert ("prev_fingertip" in source) == ("{before}" in SHAPES[shape][0])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "",
+        "def compute_reward(:",
+        "x = 1\n",
+        "def compute_reward(height, *, a: float = 1.0):\n    return {'a': a * height}\n",
+        "def compute_reward(height):\n    a = a_weight * height.clamp(0.0, 1.0)\n    return {'a': a}\n",
+        "def compute_reward(height, *, a_weight: float = 1.0):\n    a = a_weight * depth\n    return {'a': a}\n",
+        "def compute_reward(height, *, a_weight: float = 1.0):\n    for a in height:\n        pass\n    return {}\n",
+    ],
+)
+def test_a_source_in_another_form_is_not_read(source):
+    assert parse(source, measured("hopper")) is None
+
+
+@pytest.mark.parametrize(
+    ("meaning", "value"),
+    [
+        ("cosine of the angle: 1 upright, 0 horizontal, -1 hanging", 1.0),
+        ("angle in (-pi, pi]: 0 upright, +-pi hanging", 0.0),
+        ("height above the ground; 1.25 standing straight", 1.25),
+        ("tilt, zero when the torso is upright", 0.0),
+        ("speed of the cart", None),
+    ],
+)
+def test_the_value_of_a_wanted_state_is_read_from_a_meaning(meaning, value):
+    variable = reacher_card().variables[0].model_copy(update={"meaning": meaning, "shape": (), "parts": ()})
+    assert features_of(reacher_card(variables=(variable,)))[0].wanted == value
+
+
+def test_kinds_follow_units_and_words():
+    kinds = {number.name: number.kind for number in features_of(measured("hopper"))}
+    assert (kinds["x_velocity"], kinds["pitch"], kinds["healthy"]) == ("speed", "angle", "flag")
+    assert (kinds["height"], kinds["joint_velocity"], kinds["joint_velocity_leg"]) == ("length", "vector", "rate")
+
+
+def test_parts_of_a_vector_get_their_own_words():
+    changes = {"name": "velocity", "unit": "m/s", "meaning": "velocity of the base: x forward, y to the left"}
+    forward, left, _ = features_of(reacher_card(variables=(reacher_card().variables[0].model_copy(update=changes),)))
+    assert forward.says("forward") and not left.says("forward")
 
 
 # Operators.

@@ -84,14 +84,26 @@ def test_headings_are_found_in_the_forms_in_which_models_write_them(reply, diagn
     assert (parts.diagnosis, parts.prediction, parts.source) == (diagnosis, prediction, CODE)
 
 
+def test_words_in_the_code_are_not_headings():
+    code = CODE.replace('"""Go."""', "# PREDICTION: none")
+    assert parse_reply(f"DIAGNOSIS: a\n```python\n{code}```").prediction == ""
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "\n" * 100_000,
+        "* \n" * 33_000,
+        "> " * 50_000,
         "DIAGNOSIS" + "*" * 100_000,
+        "DIAGNOSIS:\n" * 9_000,
         "```python\n" + "~" * 100_000 + "`",
+        "~~~ " + " " * 100_000 + "`",
+        "``` " * 25_000,
         "def compute_reward" + "(" * 100_000,
+        "def compute_reward(x):\n" * 4_500,
         "PREDICTION: " + "share[" * 16_000,
+        "PREDICTION: fitness" + " " * 100_000,
         "PREDICTION: " + "mean[" + "]" * 100_000,
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rewardgen.core.errors import BudgetExhausted, CredentialsError, RunFolderError
+from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, call_name, outdate_refusals, read_archive, read_call
 from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
@@ -16,9 +16,18 @@ from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 
 
+def test_answered_call_is_answered_from_the_archive(tmp_path):
+    with ChatServer(Answer("first")) as server:
+        client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
+        first = ask_one(ArchivedLLM(client, tmp_path))
+        again = ask_one(ArchivedLLM(client, tmp_path))
+    assert len(server.bodies) == 1
+    assert again == first
+
+
 def test_a_huge_reply_is_cut_and_can_be_read_again(tmp_path):
     def answers():
-        return ArchivedLLM(ScriptedLLM("x" * (9 << 20)), tmp_path)
+        return ArchivedLLM(ScriptedLLM("x" * (70 << 20)), tmp_path)
 
     first = ask_one(answers())
     assert first.cut and len(first.text) == 8 << 20
@@ -97,6 +106,13 @@ def test_refused_call_is_paid_once_and_made_again_only_of_another_model(tmp_path
     with pytest.raises(CallRefused, match="a filter objects"):
         ask_one(ArchivedLLM(ScriptedLLM("fine"), tmp_path))
     assert archived_usage(tmp_path) == paid + paid
+
+
+def test_refused_request_is_kept_and_a_refused_key_is_not(tmp_path):
+    for error in (ModelError("will not accept it"), CredentialsError("refused")):
+        with pytest.raises(type(error)):
+            ask_one(ArchivedLLM(ScriptedLLM(error), tmp_path))
+    assert [each.failure for each in read_archive(tmp_path)] == ["will not accept it"]
 
 
 def test_call_in_flight_counts_what_was_sent_also_if_it_is_interrupted(tmp_path):

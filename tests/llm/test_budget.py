@@ -83,6 +83,11 @@ def test_failed_call_counts_with_what_it_took_and_frees_the_rest():
     assert budget.spent.tokens == 20
 
 
+def test_what_earlier_sessions_spent_counts():
+    with pytest.raises(BudgetExhausted):
+        ask_one(BudgetedLLM(Priced(tokens(20), tokens(20)), Budget(max_tokens=100, spent=tokens(90))))
+
+
 def test_interrupted_call_frees_its_reservation():
     budget = Budget(max_tokens=100)
     llm = BudgetedLLM(Priced(tokens(90), tokens(90)), budget)

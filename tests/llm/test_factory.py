@@ -4,7 +4,7 @@ import time
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, UsageError
+from rewardgen.core.errors import BudgetExhausted, CredentialsError, ModelError, RunFolderError, UsageError
 from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.store.messages import Reply
 from rewardgen.store.run_folder import RunFolder
@@ -12,6 +12,7 @@ from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 
 SOUND = Answer("x", prompt_tokens=20, completion_tokens=200)
+FAULTY = Answer(None, prompt_tokens=20, completion_tokens=200)
 
 
 def run_llm(folder, model, **config):
@@ -26,6 +27,17 @@ def test_calls_of_a_run_are_kept_in_its_folder_and_resuming_repeats_none(tmp_pat
     assert len(server.bodies) == 1
     assert llm.usage().tokens == server.served.tokens
     assert (tmp_path / "run" / "candidates" / "g00-k0" / "designer-draft.md").is_file()
+
+
+def test_limit_on_tokens_holds_over_sessions_and_retries(tmp_path):
+    calls = [request(f"call-{number}") for number in range(10)]
+    with ChatServer(lambda number, _: FAULTY if number % 3 == 0 else SOUND) as server:
+        results = []
+        for _ in range(2):
+            llm = run_llm(tmp_path / "run", "local", api_base=server.api_base, max_tokens=2000)
+            results += ask(llm, *calls)
+    assert llm.usage().tokens == server.served.tokens <= 2000
+    assert {type(each) for each in results} == {Reply, BudgetExhausted}
 
 
 def test_recorded_run_is_replayed_by_its_name(tmp_path):
@@ -44,6 +56,11 @@ def test_mailbox_or_replay_of_nothing_is_refused(tmp_path, model):
             refuse()
 
 
+def test_run_to_replay_must_exist(tmp_path):
+    with pytest.raises(RunFolderError):
+        run_llm(tmp_path / "run", "replay:nothing")
+
+
 def test_mailbox_is_chosen_by_its_prefix(tmp_path):
     box = tmp_path / "box"
 
@@ -60,6 +77,12 @@ def test_unknown_kind_of_model_suggests_the_right_one(tmp_path):
     with pytest.raises(UsageError) as caught:
         run_llm(tmp_path, "malbox:here")
     assert "`mailbox:here`" in caught.value.hint
+
+
+def test_colon_in_a_model_name_is_not_a_kind(tmp_path):
+    with ChatServer() as server:
+        ask_one(run_llm(tmp_path, "replika:8b", api_base=server.api_base))
+    assert server.bodies[0]["model"] == "replika:8b"
 
 
 def test_missing_key_and_unknown_model_are_told_when_the_model_is_made(tmp_path, monkeypatch):

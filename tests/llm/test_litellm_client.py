@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -45,6 +46,12 @@ def test_reply_carries_text_and_the_tokens_that_the_server_counted():
     assert sent["model"] == "local-model"
     assert sent["messages"][1] == {"role": "user", "content": "write it"}
     assert (sent["temperature"], sent["max_tokens"]) == (0.3, 200)
+
+
+def test_model_name_without_a_provider_is_one_of_the_given_server():
+    with ChatServer() as server:
+        assert ask_one(client(server, model="qwen3:8b")).text == "hello"
+    assert server.bodies[0]["model"] == "qwen3:8b"
 
 
 def test_local_server_gets_a_placeholder_key_and_a_set_key_is_used(monkeypatch):
@@ -133,8 +140,14 @@ def test_a_reply_at_the_limit_of_tokens_says_so():
     [
         (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
         (400, "content_filter", "The response was filtered due to the prompt triggering the content policy"),
-        (400, "invalid_prompt", "Invalid prompt: it quotes `insufficient_quota` and `model_not_found`" * 2),
+        (
+            400,
+            "invalid_prompt",
+            "Invalid prompt: it was flagged, and quotes `insufficient_quota` and `model_not_found`" * 2,
+        ),
+        (400, None, "temperature is out of range"),
         (413, None, "too large"),
+        (422, None, "cannot be processed"),
     ],
 )
 def test_refused_request_fails_with_the_servers_words_and_is_not_tried_again(status, code, words):
@@ -186,6 +199,13 @@ def test_odd_counts_of_tokens_are_replaced_by_estimates_and_the_reply_is_kept(co
     assert 0 < usage.cost_usd < 0.01
 
 
+@pytest.mark.parametrize("cached", [-(10**9), 2000, 10**9])
+def test_a_count_of_cached_tokens_that_cannot_be_changes_no_price(cached):
+    counts = {"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": cached}}
+    with ChatServer(Answer("x", usage=counts)) as server:
+        assert ask_one(client(server, model="openai/gpt-4o-mini")).usage.cost_usd == pytest.approx(156e-6)
+
+
 def test_other_numbers_beside_the_counts_keep_the_price_of_cached_tokens():
     counts = {"prompt_tokens": 1000, "completion_tokens": 10, "prompt_tokens_details": {"cached_tokens": 800}}
     with ChatServer(Answer("x", usage={**counts, "cost_in_ticks": 10**12})) as server:
@@ -203,6 +223,12 @@ def test_an_answer_that_cannot_be_read_or_does_not_come_counts_its_prompt(answer
     assert error.usage.estimated_tokens == error.usage.tokens
 
 
+@pytest.mark.parametrize("answer", [Answer("oops", status=500), Answer("slow down", status=429)])
+def test_an_error_that_a_server_sends_costs_nothing_and_may_pass(answer):
+    error = failure(answer)
+    assert error.usage == Usage() and error.transient
+
+
 @pytest.mark.parametrize("model", ["openai/local-model", "anthropic/claude-sonnet-4-5"])
 def test_a_redirect_is_not_followed_so_that_no_other_host_gets_the_key(model, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-very-secret-key")
@@ -211,6 +237,12 @@ def test_a_redirect_is_not_followed_so_that_no_other_host_gets_the_key(model, mo
         with pytest.raises(ModelError, match=f"redirects to {other.api_base}") as caught:
             ask_one(RetryingLLM(client(server, model=model, api_base=base)))
     assert len(server.bodies) == 1 and not other.bodies and "--api-base" in caught.value.hint
+
+
+@pytest.mark.parametrize("text", [None, "  \n"])
+def test_an_empty_reply_is_paid_for_and_may_be_asked_for_again(text):
+    error = failure(Answer(text, prompt_tokens=7, completion_tokens=0))
+    assert isinstance(error, CallFailed) and error.transient and error.usage.prompt_tokens == 7
 
 
 def test_it_answers_inside_a_running_event_loop():
@@ -244,6 +276,14 @@ def test_a_wait_that_cannot_be_meant_does_no_harm(header):
         with pytest.raises(CallFailed):
             ask_one(retrying)
     assert len(server.bodies) == 2
+
+
+def test_server_that_hangs_is_left_after_the_time_limit():
+    started = time.monotonic()
+    error = failure(Answer(delay_s=30.0), timeout_s=0.5)
+    assert time.monotonic() - started < 5
+    assert error.transient
+    assert "0.5 s" in error.message
 
 
 def test_no_more_calls_in_flight_than_allowed():

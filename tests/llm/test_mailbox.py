@@ -68,6 +68,13 @@ def test_each_of_many_open_requests_gets_its_own_reply(tmp_path):
     assert [reply.text for reply in ask(mailbox(tmp_path), *requests)] == [f"content {number}" for number in range(8)]
 
 
+def test_what_is_answered_is_put_away(tmp_path):
+    answer_all(tmp_path, 1, lambda path, _: path.write_text("x"))
+    ask_one(mailbox(tmp_path))
+    assert not list(tmp_path.glob("*.md"))
+    assert len(list((tmp_path / "answered" / "run").glob("*.md"))) == 2
+
+
 def test_reply_is_not_taken_while_it_is_being_written(tmp_path):
     parts = [f"line {number}\n" for number in range(12)]
 
@@ -144,21 +151,37 @@ def test_a_mailbox_that_cannot_be_made_names_the_option(tmp_path):
     assert "`--model mailbox:DIR`" in caught.value.hint
 
 
+def a_link(reply, secret):
+    reply.symlink_to(secret)
+
+
+def a_pipe(reply, _):
+    os.mkfifo(reply)
+
+
+def a_folder(reply, _):
+    reply.mkdir()
+
+
 def endless(reply, _):
     with open(reply, "wb") as file:
         file.truncate(1 << 40)
 
 
-@pytest.mark.parametrize(
-    ("place", "reason"),
-    [
-        (lambda reply, secret: reply.symlink_to(secret), "is a link"),
-        (lambda reply, _: os.mkfifo(reply), "not a plain file"),
-        (lambda reply, _: reply.mkdir(), "directory"),
-        (endless, "larger"),
-        (lambda reply, _: reply.write_text(" \n\t\n" * 100), "empty"),
-    ],
-)
+def blank(reply, _):
+    reply.write_text(" \n\t\n" * 100)
+
+
+UNFIT = {
+    a_link: "is a link",
+    a_pipe: "not a plain file",
+    a_folder: "directory",
+    endless: "larger",
+    blank: "empty",
+}
+
+
+@pytest.mark.parametrize(("place", "reason"), UNFIT.items(), ids=[place.__name__ for place in UNFIT])
 def test_reply_that_is_no_plain_file_is_not_read_and_fails_the_call_at_once(tmp_path, place, reason):
     secret, box = tmp_path / "secret", tmp_path / "box"
     secret.write_text("the user's own")

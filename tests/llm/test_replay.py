@@ -2,6 +2,7 @@ import pytest
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.llm.archive import ArchivedLLM, read_archive
+from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.llm.replay import ReplayLLM, differing
 from rewardgen.store.messages import VERDICT, Usage
@@ -85,3 +86,20 @@ def test_label_that_nothing_stands_for_is_refused_with_the_nearest_one(tmp_path,
         ask_one(replay, request(unknown))
     assert unknown in caught.value.message
     assert unknown.endswith("reading-0") or "g00-k1/designer/draft" in caught.value.hint
+
+
+def test_run_without_calls_cannot_be_replayed(tmp_path):
+    with pytest.raises(RunFolderError):
+        ReplayLLM(tmp_path)
+
+
+def test_call_that_failed_for_good_is_told_in_the_same_words_when_replayed(tmp_path):
+    def failure(llm):
+        with pytest.raises(CallFailed) as caught:
+            ask_one(RetryingLLM(llm, attempts=11, first_wait_s=0.0), request("a"))
+        return caught.value.message
+
+    attempts = iter(range(99))
+    recorded(tmp_path, request("b"))
+    recording = ArchivedLLM(ScriptedLLM(lambda _: CallFailed(f"fault {next(attempts)}")), tmp_path)
+    assert failure(recording) == failure(ReplayLLM(tmp_path)) == "fault 10"

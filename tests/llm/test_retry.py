@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from rewardgen.core.errors import CredentialsError
 from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed
@@ -48,6 +49,13 @@ def test_fault_that_stays_is_a_failed_call_after_six_attempts_and_each_try_is_to
     assert [note.partition("; ")[2] for note in notes] == [f"try {number} of 6 in 0 s" for number in range(2, 7)]
     assert notes[0].startswith("g00-k0/designer/draft: call of openai/local failed: ")
     assert "6 attempts" in caught.value.hint
+
+
+def test_refused_key_is_not_tried_again():
+    llm = ScriptedLLM(CredentialsError("the key was refused", "set it"))
+    with pytest.raises(CredentialsError):
+        ask_one(RetryingLLM(llm, first_wait_s=0.01))
+    assert len(llm.requests) == 1
 
 
 def test_lasting_failure_is_not_tried_again():

@@ -29,6 +29,11 @@ def test_a_refusal_names_line_construct_and_remedy():
     assert "torch function over the whole batch" in finding.hint
 
 
+def test_a_misspelt_method_is_answered_with_the_nearest_one():
+    (finding,) = check_language("def compute_reward(height):\n    return {'h': height.clmap(0.0, 1.0)}\n")
+    assert "`.clamp()`" in finding.hint
+
+
 @pytest.mark.parametrize(
     "name", ["torch.one_hots_of", "torch.unique", "torch.nonzero", "torch.scatter_add", "F.grid_sample"]
 )

@@ -79,6 +79,12 @@ def test_a_bonus_per_step_counts_where_episodes_can_end_early_only():
     assert apart(NEAR, alive, terminates=True) > 0.1
 
 
+def test_a_potential_that_is_worth_something_at_the_end_counts_where_episodes_can_end_early():
+    rich = shaped(NEAR, "(speed + 50.0)", "(prev_speed + 50.0)")
+    assert apart(NEAR, rich) < ROUNDING
+    assert apart(NEAR, rich, terminates=True) > 0.1
+
+
 def test_the_distance_is_symmetric_and_is_nothing_to_the_same_reward():
     other = NEAR.replace("0.5", "0.9")
     assert apart(NEAR, other) == apart(other, NEAR) and apart(NEAR, NEAR) == 0.0
@@ -93,11 +99,30 @@ def test_nothing_is_known_of_a_bonus_that_never_comes():
     assert not canonical(NEAR).silent
 
 
+def test_the_rest_of_a_total_is_not_taken_for_such_a_bonus():
+    whole = f"(torch.exp(-position.square() / 0.5) - 0.1 * action.square().sum(-1), {NEAR})"
+    assert not canonical(whole).silent and apart(NEAR, whole) == 0.0
+
+
 def test_a_reward_that_fails_or_reads_what_was_not_recorded_is_told():
     with pytest.raises(RewardError, match="`x` is nan"):
         canonical("{'x': torch.log(speed)}")
     with pytest.raises(RewardError, match="it reads `altitude`"):
         RewardDistance(inputs(), 0.9, False).canonical(lambda given: {"x": given["altitude"]}, ["altitude"])
+
+
+def test_shares_of_the_variation_add_up_to_one():
+    shares = canonical(NEAR).shares
+    assert sum(shares.values()) == pytest.approx(1.0) and shares["near"] > shares["effort"]
+
+
+@pytest.mark.parametrize("potential", [lambda value: value, lambda value: 1000.0 * value.square()])
+def test_the_canonical_form_of_shaping_alone_is_nothing(potential):
+    def call(given):
+        return {"f": 0.9 * potential(given["speed"]) - potential(given["prev_speed"])}
+
+    shaping = RewardDistance(inputs(), 0.9, False).canonical(call, ["speed", "prev_speed"])
+    assert distance(shaping.total, canonical(NEAR).total) is None
 
 
 def test_thresholds_are_told_apart_by_any_recorded_row_between_them():

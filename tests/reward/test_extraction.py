@@ -3,6 +3,7 @@
 import pytest
 
 from rewardgen.reward.extraction import extract_source
+from rewardgen.reward.language import check_language
 
 REWARD = '''import torch
 
@@ -29,6 +30,11 @@ def test_a_fenced_block_is_taken_whole_whatever_its_tag(tag, fence):
     assert extract_source(f"Here it is:\n\n{fence}{tag}\n{REWARD}{fence}\n\nGood luck.") == REWARD
 
 
+def test_helpers_and_constants_of_the_block_are_kept():
+    source = extract_source(f"```python\n{REWARD}```")
+    assert "WIDTH = 0.3" in source and "def bell" in source and check_language(source) == ()
+
+
 def test_the_last_of_several_versions_is_taken():
     draft = REWARD.replace("1.25", "9.99")
     assert extract_source(f"First:\n```python\n{draft}```\nBetter:\n```python\n{REWARD}```\n") == REWARD
@@ -48,8 +54,17 @@ def test_an_unclosed_fence_reaches_to_the_end():
     assert extract_source(f"Sure.\n```python\n{REWARD}") == REWARD
 
 
+def test_a_fence_of_another_kind_inside_a_block_does_not_close_it():
+    inside = REWARD.replace('"""Stand up."""', '"""Stand up.\n\n    ~~~\n    """')
+    assert extract_source(f"```python\n{inside}```") == inside
+
+
 def test_code_without_a_fence_is_found_between_prose():
     assert extract_source(f"Here is the reward I propose:\n\n{REWARD}\nIt rewards standing.\nThat is all.") == REWARD
+
+
+def test_a_reply_of_nothing_but_code_is_taken_as_it_is():
+    assert extract_source(f'"""A module docstring."""\n{REWARD}') == f'"""A module docstring."""\n{REWARD}'
 
 
 def test_windows_line_ends_and_a_byte_order_mark_do_not_matter():
@@ -65,6 +80,10 @@ def test_an_indented_block_in_a_list_is_moved_to_the_left():
 @pytest.mark.parametrize("reply", ["", "I cannot do that.", "```\n```", "```json\n{}\n```", "\x00\x01", "`x = 1`"])
 def test_a_reply_without_code_gives_an_empty_source(reply):
     assert extract_source(reply) == ""
+
+
+def test_a_function_of_another_name_is_kept_for_the_critic_to_judge():
+    assert extract_source("```python\ndef reward(height):\n    return {'h': height}\n```").startswith("def reward")
 
 
 def test_an_enormous_reply_is_searched_in_no_time():

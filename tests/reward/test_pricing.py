@@ -96,3 +96,10 @@ def test_a_form_with_memory_trains_beside_pure_rewards_over_several_rollouts(cou
     assert rewards.price(alone, [True], torch.zeros(4, 3, dtype=torch.bool)).components[0]["turns"][0, 0] == 9
     whole = rewards.price(alone, [True])
     assert whole.components[0]["turns"][:, 0].tolist() == [1, 2, 3, 4]
+
+
+def test_an_evaluation_between_rollouts_changes_no_memory(counting):
+    rewards = Rewards([RewardSpec(candidate_id="a", source=COUNTING)], [SliceSpec(candidate_id="a", seed=0)], {"x"})
+    steps, goes_on = {"x": torch.ones(2, 1), "action": torch.ones(2, 1, 1)}, torch.zeros(2, 1, dtype=torch.bool)
+    turns = [rewards.price(steps, [True], begins).components[0]["turns"][-1, 0] for begins in (goes_on, None, goes_on)]
+    assert turns == [2, 2, 4]

@@ -43,9 +43,23 @@ def test_a_tunable_takes_a_number_or_one_value_per_env():
     assert torch.equal(call(body, parameters=parameters, tunables={"w": weights})["h"], weights * heights)
 
 
+def test_numbers_and_single_values_are_spread_over_the_envs():
+    components = call(
+        "return {'alive': 1, 'mean': torch.tensor(0.25), 'flag': height > 1.0, 'double': height.double()}"
+    )
+    assert all(value.shape == (8,) and value.dtype == torch.float32 for value in components.values())
+    assert components["alive"].tolist() == [1.0] * 8
+    assert components["flag"].sum() == 4
+
+
 def test_a_total_that_differs_from_its_parts_leaves_a_residual():
     components = call("up = height * 2.0\nreturn up + 0.5, {'up': up}")
     torch.testing.assert_close(components["residual"], torch.full((8,), 0.5))
+
+
+def test_a_total_that_is_the_sum_of_its_parts_leaves_a_residual_of_exactly_zero():
+    components = call("a = height / 3.0\nb = action.sum(-1) / 7.0\nreturn a + b, {'a': a, 'b': b}")
+    assert components["residual"].abs().max() == 0.0
 
 
 def test_a_column_is_a_shape_error_that_names_component_got_and_expected():
@@ -54,10 +68,36 @@ def test_a_column_is_a_shape_error_that_names_component_got_and_expected():
     assert "`effort`" in error.message and "(N, 1)" in error.message and "(N,)" in error.message
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    {
+        "tensor": ("return height", "returned a Tensor"),
+        "none": ("x = height", "returned a NoneType"),
+        "empty": ("return {}", "0 components"),
+        "text value": ("return {'h': 'x'}", "is a str"),
+        "bad name": ("return {'h e': height}", "`h e`"),
+        "number name": ("return {1: height}", "`1`"),
+        "mean over envs and parts": ("return {'h': action}", "(N, 3)"),
+        "too many": ("return {f'c{i}': height for i in range(40)}", "40 components"),
+    }.values(),
+)
+def test_anything_but_a_dict_of_one_value_per_env_is_a_shape_error(body, said):
+    error = failure(body)
+    assert error.kind == "shape"
+    assert said in error.message and error.hint
+
+
 def test_an_exception_carries_the_line_and_the_code_of_the_reward():
     error = failure("x = height\ny = action @ x\nreturn {'h': y}")
     assert (error.kind, error.line) == ("exception", 3)
     assert "action @ x" in error.message and str(error).startswith("line 3: ")
+
+
+def test_the_line_of_an_exception_in_a_helper_is_the_helpers():
+    source = "def helper(x):\n    return x[:, 7]\n\ndef compute_reward(action):\n    return {'h': helper(action)}\n"
+    with pytest.raises(RewardError) as caught:
+        compile_reward(source)({"action": torch.zeros(4, 3)})
+    assert caught.value.line == 2
 
 
 def test_branching_on_a_batch_is_answered_with_where():
@@ -69,6 +109,26 @@ def test_a_value_that_is_not_finite_is_told_by_component_envs_and_inputs():
     error = failure("return {'fine': height, 'log': torch.log(height)}", height=torch.tensor([1.0, -2.0, 3.0, 0.5]))
     assert (error.kind, error.component) == ("non-finite", "log")
     assert "1 of 4 envs" in error.message and "height = -2" in error.message
+
+
+def test_opposite_infinities_do_not_hide_each_other():
+    zeros = torch.zeros(4)
+    error = failure("return {'a': 1.0 / height, 'fine': height, 'b': -1.0 / height}", height=zeros)
+    assert error.kind == "non-finite" and "not finite either: `b`, as" in error.message
+
+
+def test_large_but_finite_values_are_not_an_error():
+    components = call("return {'h': height}", height=torch.full((8,), 3e38))
+    assert components["h"][0] == pytest.approx(3e38)
+
+
+def test_loops_are_counted_over_the_whole_call_and_start_anew_in_the_next():
+    nested = "x = 0.0\nfor i in range({0}):\n    for j in range({0}):\n        x = x + 1.0\nreturn {{'h': height + x}}"
+    assert "loop iterations" in failure(nested.format(200)).message
+    source = "def compute_reward(height):\n    x = sum([1.0 for _ in range(900)])\n    return {'h': height + x}\n"
+    program = compile_reward(source)
+    for _ in range(20):
+        program({"height": torch.zeros(2)})
 
 
 @pytest.mark.parametrize(
@@ -90,6 +150,14 @@ def test_a_tensor_of_too_many_elements_is_an_error_with_its_line(expression):
 def test_all_envs_with_all_envs_is_an_error_that_names_the_axis_to_drop():
     error = failure("return {'h': (height.unsqueeze(-1) * height).sum(-1)}", height=torch.ones(2000))
     assert "is too large" in error.message and "squeeze" in error.hint
+
+
+def test_an_iterator_kept_in_a_constant_is_no_memory_between_calls():
+    constant = "TURNS = zip([1.0, 2.0], [3.0, 4.0])\n"
+    body = "def compute_reward(height):\n    return {'h': height * sum([a * b for a, b in TURNS])}\n"
+    program = compile_reward(constant + body)
+    inputs = {"height": torch.ones(2)}
+    assert program(inputs)["h"].tolist() == program(inputs)["h"].tolist() == [11.0, 11.0]
 
 
 def test_lists_and_tensors_kept_in_constants_are_no_memory_between_calls():
@@ -142,6 +210,27 @@ def test_every_name_of_the_language_exists():
     for module, names in MODULE_NAMES.items():
         assert [name for name in names if not hasattr(modules[module], name)] == []
     assert METHODS - {*dir(torch.Tensor), *dir(dict), *dir(list)} == set()
+
+
+def test_components_of_other_types_are_converted_at_every_call():
+    program = compile_reward(
+        "def compute_reward(x):\n    return {'high': x > 0.2, 'count': (x > 0.2) * 1, 'x': 2.0 * x}\n"
+    )
+    for _ in range(3):
+        found = program({"x": torch.tensor([0.0, 1.0])})
+        assert {value.dtype for value in found.values()} == {torch.float32}
+        assert found["high"].tolist() == found["count"].tolist() == [0.0, 1.0]
+
+
+def test_the_total_is_the_sum_of_the_components():
+    components = call("return {'a': height, 'b': 2.0 * height, 'c': 1}")
+    torch.testing.assert_close(components.total, 3.0 * torch.linspace(0.5, 1.5, 8) + 1.0)
+    assert torch.equal(call("return {'a': height * 2.0}").total, 2.0 * torch.linspace(0.5, 1.5, 8))
+
+
+def test_the_total_that_a_reward_returns_is_its_total():
+    components = call("up = height * 2.0\nreturn up + 0.5, {'up': up}")
+    assert torch.equal(components.total, 2.0 * torch.linspace(0.5, 1.5, 8) + 0.5)
 
 
 def test_the_total_of_an_env_is_the_same_beside_any_number_of_others():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rewardgen.core.errors import UsageError
 from rewardgen.reward.signature import check_signature, read_signature
 
 VALID = ("height", "x_velocity", "joint_velocity", "action", "prev_height", "prev_action")
@@ -17,6 +18,10 @@ def test_inputs_constants_and_line_are_read():
     assert signature.inputs == ("height", "prev_height")
     assert signature.tunables == {"w": 2.0, "low": -0.001}
     assert signature.line == 3
+
+
+def test_a_sound_signature_has_no_findings():
+    assert check("height, x_velocity, prev_action, *, w: float = 1.0") == ()
 
 
 def test_a_made_up_input_is_answered_with_the_nearest_one():
@@ -56,3 +61,8 @@ def test_a_wrong_parameter_is_told_with_its_remedy(parameters, detector, said):
 def test_a_missing_or_doubled_entry_is_told(source, detector, said):
     (finding,) = check_signature(source, VALID)
     assert finding.detector == detector and said in finding.message
+
+
+def test_reading_a_reward_without_an_entry_is_a_usage_error():
+    with pytest.raises(UsageError, match="compute_reward"):
+        read_signature("x = 1\n")

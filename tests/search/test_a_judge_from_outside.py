@@ -43,3 +43,9 @@ def test_what_it_said_is_remembered_so_that_looking_at_the_run_needs_no_judge(tm
     assert read.best().candidate.id == "g00-k0"
     assert [each.best.candidate_id for each in read.generations] == ["g00-k0", "g00-k0"]
     JUDGES.register("preferring", lambda config: Preferring())
+
+
+def test_its_gains_decide_when_the_search_stops(tmp_path, registered):
+    search, history = a_search(tmp_path / "run", Crew(), judge="preferring", generations=9, patience=2)
+    assert search().reason == "no gain beyond noise for 2 generations"
+    assert len(history.generations) == 3

@@ -40,6 +40,11 @@ def test_first_generation_is_that_of_evolution_and_later_ones_are_drafts_with_ot
     assert len({slot.lens for slot in slots}) == 8 < len(LENSES)
 
 
+def test_plan_does_not_depend_on_results():
+    strategy = BestOfN(CONFIG, FitnessJudge())
+    assert strategy.plan([], 1) == strategy.plan([record("g00-k0", 9.0), record("g00-k1")], 1)
+
+
 def test_nothing_of_earlier_results_reaches_the_designer(tmp_path):
     crew = Witness(rejected=["g00-k0"], repairable=["g01-k1"], failing=["g00-k2"])
     search, history = a_search(tmp_path / "run", crew, strategy="best-of-n")

@@ -42,11 +42,21 @@ def test_an_idea_is_told_to_the_end_of_its_sentence():
     assert idea_of("Use 0.5 of it, e.g. a wider gate. It hops.") == "Use 0.5 of it, e.g. a wider gate."
 
 
+def test_a_loss_of_unknown_noise_is_told_as_such():
+    (line,) = failed_ideas([behind(record("g01-k0", 2.0), "g00-k0", noise=None)])
+    assert "-1 against its parent, of unknown noise" in line
+
+
 def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_something_is_not():
     nothing = Flag(detector="no-better-than-trivial", message="x.")
     poor = record("g00-k0", 0.1).model_copy(update={"analysis": Analysis(candidate_id="g00-k0", flags=(nothing,))})
     fair = record("g00-k1", 0.5).model_copy(update={"analysis": Analysis(candidate_id="g00-k1")})
     assert [line.split()[0] for line in failed_ideas([poor, fair])] == ["g00-k0"]
+
+
+def test_what_is_told_at_length_elsewhere_is_not_told_again():
+    flagged = behind(record("g01-k0", 2.0), "g00-k0")
+    assert failed_ideas([flagged], exclude=("g01-k0",)) == ()
 
 
 def test_the_best_of_what_is_not_shown_at_length_is_told_with_what_it_reached():
@@ -59,6 +69,13 @@ def test_the_best_of_what_is_not_shown_at_length_is_told_with_what_it_reached():
     assert [line.split()[0] for line in lines] == ["g01-k0", "g00-k1"]
     assert "fitness 5 (by seed: 5, 5), +2 against its parent, beyond noise" in lines[0]
     assert "fitness 4" in lines[1] and "parent" not in lines[1]
+
+
+def test_no_idea_is_told_both_as_leading_and_as_tried_in_vain():
+    worse = behind(record("g01-k0", 4.0), "g00-k0", delta=-1.0)
+    archive = [record("g00-k0", 5.0), worse]
+    assert requests.leading_ideas(archive, FitnessJudge().rank(archive)) == ()
+    assert len(failed_ideas(archive)) == 1
 
 
 def test_designers_of_a_later_generation_are_told_the_best_ideas_but_those_that_they_see_at_length(tmp_path):

@@ -71,6 +71,20 @@ def test_reward_below_the_human_one_is_said_plainly():
     assert "beats the sparse reward" in summary.conclusion
 
 
+def test_reward_within_noise_of_the_sparse_one_is_said_plainly():
+    summary = summarise("done", ["best", "sparse"], a_history(best=[1.0, 1.2, 0.8, 1.0, 1.1], sparse=SPARSE))
+    sentence = "does not beat the sparse reward (1): they differ by no more than noise; the difference"
+    assert sentence in summary.conclusion
+
+
+def test_a_winner_that_failed_on_a_fresh_seed_is_told_beside_the_one_that_took_its_place():
+    history = a_history(lucky=[99, 99, 99, 99, None], steady=[2, 2, 2, 2, 2])
+    summary = summarise("done", ["steady", "lucky"], history)
+    assert summary.chosen == "steady"
+    assert summary.rows[1].fitness is None and "non-finite" in summary.rows[1].failure
+    assert "lucky led the search but failed to train on a fresh seed" in summary.conclusion
+
+
 def test_result_on_one_seed_and_a_baseline_that_failed_are_said_plainly():
     history = a_history(best=[2.0], sparse=[1.0], human=[None])
     conclusion = summarise("done", ["best", "human", "sparse"], history).conclusion
@@ -155,3 +169,28 @@ def test_a_task_without_rewards_of_its_own_has_nothing_to_decide(tmp_path):
     search, history = a_search(tmp_path, Crew(), generations=1, final_seeds=20, baselines={})
     summary = search()
     assert opened(history) == {summary.chosen: 5} and summary.against_human is None
+
+
+def test_a_given_reward_that_fails_on_a_fresh_seed_is_told_so(tmp_path):
+    class Frail(Crew):
+        def _slice(self, id, seed):
+            return failed_slice(id, seed) if id == "g00-k0" and seed >= 5000 else super()._slice(id, seed)
+
+    for best in (True, False):
+        crew = Frail(fitness=lambda id, best=best: 9.0 if best and id == "g00-k0" else float(id[5:]))
+        search, _ = a_search(tmp_path / str(best), crew, given="def compute_reward(speed):\n    return {}\n")
+        assert "g00-k0, failed to train on a fresh seed" in search().conclusion
+
+
+def test_if_the_human_reward_fails_the_sparse_one_is_compared_with_to_the_end(tmp_path):
+    class Broken(Near):
+        def _slice(self, id, seed):
+            if id == "human":
+                return failed_slice(id, seed)
+            return slice_result(id, seed, 5.0 + 0.1 * (7 * seed % 5))
+
+    search, history = a_search(tmp_path, Broken(), generations=1, final_seeds=20)
+    summary = search()
+    assert opened(history) == {summary.chosen: 10, "human": 5, "sparse": 10}
+    assert summary.against_sparse == "on par"
+    assert "The human reward failed to train" in summary.conclusion

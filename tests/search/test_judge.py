@@ -48,6 +48,13 @@ def test_a_lead_counts_only_beyond_the_noise_of_both():
     assert leads(*JUDGE.rank([record("g00-k0", 1.0, 1.1), record("g00-k1", 2.0, 2.1)]).ranks)
 
 
+def test_two_seeds_that_happen_to_agree_are_no_surer_than_the_others():
+    agreeing = [record("g00-k0", 1.0, 1.0), record("g00-k1", 1.4, 1.4)]
+    assert leads(*JUDGE.rank(agreeing).ranks)
+    among = JUDGE.rank([*agreeing, record("g00-k2", 0.0, 1.0), record("g00-k3", 0.2, 0.9)])
+    assert not leads(*among.ranks[:2])
+
+
 def test_one_seed_never_claims_a_gain():
     assert not leads(*JUDGE.rank([record("g00-k0", 1.0), record("g00-k1", 9.0)]).ranks)
     known = [record("g00-k0", 1.0, 1.1), record("g00-k1", 1.0, 1.2)]

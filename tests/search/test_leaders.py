@@ -12,7 +12,7 @@ from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.history import History
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.run_folder import RunFolder
-from tests.builders import record
+from tests.builders import record, slice_result
 from tests.search.parts import Crew, Listener, a_search
 
 JUDGE = FitnessJudge()
@@ -119,6 +119,30 @@ def test_a_further_seed_that_there_was_no_time_for_costs_a_leader_nothing(tmp_pa
     summary = search()
     assert summary.reason == "time limit of 0.01 min reached" and summary.chosen in ("g00-k1", "g00-k2")
     assert history.extra_seeds["search", summary.chosen] and not history.result("search", summary.chosen).failure
+
+
+class Sobering(Crew):
+    """The first three seeds are lucky, for all candidates."""
+
+    def _slice(self, id, seed):
+        return slice_result(
+            id, seed, (1.3 if seed < 3 else 0.1) + 0.3 * (seed % 2) + 0.02 * (int(id[5:]) if id[0] == "g" else 0)
+        )
+
+
+def test_why_the_search_ended_stands_though_further_seeds_say_otherwise(tmp_path):
+    options = {"leaders": 4, "candidates": 12, "target_fitness": 1.6}
+    whole, expected = a_search(tmp_path / "whole", Sobering(), **options)
+    table = whole()
+    assert "target fitness 1.6 reached" in table.reason and expected.best().fitness < 1.6
+    kinds = [line.split('"', 4)[3] for line in (tmp_path / "whole" / "events.jsonl").read_text().splitlines()]
+    search, _ = a_search(
+        tmp_path / "cut", Sobering(), Listener(stop_after=kinds.index("finals-started") - 1), **options
+    )
+    with suppress(KeyboardInterrupt):
+        search()
+    again, history = a_search(tmp_path / "cut", Sobering(), **options)
+    assert again() == table and len(history.generations) == len(expected.generations)
 
 
 def gain_is_seen(rng, gain):

@@ -51,6 +51,15 @@ def test_a_veto_for_good_keeps_the_candidate_from_training(tmp_path):
     assert history.record("g00-k1").outcome == "rewards the wrong way round"
 
 
+def test_a_warning_is_kept_and_the_candidate_trained(tmp_path):
+    llm, crew = objecting("g00-k1/critic/reading-0", verdict="warn"), Crew()
+    search, history = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
+    search()
+    record = history.record("g00-k1")
+    assert record.fitness is not None
+    assert [each.detector for each in record.verdict.findings] == ["read-meaning"]
+
+
 def test_what_other_gates_reject_is_not_read(tmp_path):
     llm, crew = objecting(), Crew(rejected=["g00-k1"])
     search, _ = a_search(tmp_path / "run", crew, reader=Reader(llm), generations=1)
@@ -115,3 +124,15 @@ def test_a_failed_reading_is_recorded_and_the_candidate_trained(tmp_path):
     search()
     assert all(_detectors(history.record(id)) == ["no-reading"] for id in history.ids())
     assert all(history.record(id).fitness is not None for id in history.ids())
+
+
+def test_a_budget_spent_on_a_reading_is_not_forgotten_when_the_run_is_killed(tmp_path):
+    spent = BudgetExhausted("the limit of 1 USD is reached", "raise it")
+    for stop_after in (7, 10):
+        path = tmp_path / f"run-{stop_after}"
+        search, _ = a_search(path, Crew(), Listener(stop_after), reader=Reader(ScriptedLLM(spent)))
+        with pytest.raises(KeyboardInterrupt):
+            search()
+        search, history = a_search(path, Crew(), reader=Reader(ScriptedLLM(spent)))
+        assert search().reason == "the limit of 1 USD is reached"
+        assert len(history.generations) == 1

@@ -231,6 +231,13 @@ def test_a_refused_request_fails_its_candidate_with_the_reason_and_is_not_made_a
     assert "g00-k1" not in designed(again)
 
 
+def test_a_refusal_is_recorded_before_the_rest_of_its_generation_is_answered(tmp_path):
+    search, history = a_search(tmp_path / "run", refusing("g00-k1"), Listener(stop_after=4), generations=1)
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    assert set(history.designed) == {("g00-k0", 0), ("g00-k1", 0)}
+
+
 def test_a_model_that_refuses_every_request_ends_the_run_with_its_words(tmp_path):
     for _ in range(2):
         crew = refusing()
@@ -241,6 +248,15 @@ def test_a_model_that_refuses_every_request_ends_the_run_with_its_words(tmp_path
             search()
         assert caught.value.exit_code == 2
         assert len(designed(crew)) == 4 and history.designed == {}
+
+
+def test_a_generation_of_refusals_after_answers_is_a_generation_without_candidates(tmp_path):
+    crew = refusing(*(f"g0{g}-k{k}" for g in range(1, 9) for k in range(4)))
+    search, _ = a_search(tmp_path / "run", crew, generations=9, patience=2)
+    summary = search()
+    assert summary.chosen == "g00-k3"
+    assert "no gain beyond noise for 2 generations" in summary.reason
+    assert len(designed(crew)) == 12
 
 
 def test_a_generation_without_any_reply_ends_the_run_and_is_designed_again(tmp_path):
@@ -312,6 +328,17 @@ def _event_of(call):
     }[kind]
 
 
+def test_repair_that_failed_in_a_finished_generation_is_not_tried_again_on_resume(tmp_path):
+    search, _ = a_search(tmp_path / "run", Crew(rejected=["g00-k1"]), Listener(stop_after=50))
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    again = Crew(repairable=["g00-k1"])
+    search, history = a_search(tmp_path / "run", again)
+    assert history.generations[0].finished and history.summary is None
+    search()
+    assert ("repair", "g00-k1") not in again.calls
+
+
 GIVEN = "def compute_reward(speed):\n    return {'mine': speed}\n"
 
 
@@ -337,6 +364,17 @@ def test_a_persons_reward_is_the_first_candidate_and_told_of_at_the_end(tmp_path
 def test_the_end_tells_the_fate_of_a_persons_reward(tmp_path, crew, sentence):
     search, _ = a_search(tmp_path, crew, given=GIVEN, generations=1)
     assert sentence in search().conclusion
+
+
+def test_a_model_that_refuses_everything_ends_the_run_though_a_reward_was_given(tmp_path):
+    class Refused(Crew):
+        async def design(self, request):
+            candidate = await super().design(request)
+            return candidate.model_copy(update={"source": "", "failure": f"{REFUSED}: no"})
+
+    search, _ = a_search(tmp_path, Refused(), given=GIVEN)
+    with pytest.raises(ModelError):
+        search()
 
 
 def test_a_search_for_more_than_the_human_reward_ends_once_it_has_it(tmp_path):

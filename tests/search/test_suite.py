@@ -108,6 +108,11 @@ def test_a_row_is_the_interquartile_mean_over_runs_on_the_scale_of_human_and_spa
     assert [row.costs[name] for name in ("search_steps", "tokens", "minutes")] == [1000, 600, 2.0]
 
 
+def test_a_single_run_has_the_interval_of_its_fresh_seeds():
+    row = by_name([result("evolve", 0, (0.2, 0.4, 0.6, 0.8))])["hopper", "evolve"]
+    assert row.fitness.low < row.fitness.value < row.fitness.high
+
+
 def test_a_run_without_a_winner_has_no_fitness_and_does_worse_than_any_that_has_one():
     good = [result("evolve", seed, (-5.0, -5.0)) for seed in range(2)]
     found = by_name([*good, result("other", 0, ()), result("other", 1, (-4.0, -4.0))])
@@ -129,6 +134,11 @@ def test_without_a_scale_nothing_is_normalised_and_without_own_rewards_they_have
     found = by_name([result("evolve", 0, (0.9, 0.9), human=(0.5, 0.1), sparse=(0.1, 0.5))])
     assert found["hopper", "evolve"].human_normalised is None
     assert ("hopper", "human") not in by_name([result("evolve", 0, (0.9,), human=(), sparse=())])
+
+
+def test_an_unknown_price_of_one_run_leaves_the_mean_unknown():
+    runs = [result("evolve", 0, (0.9,)), result("evolve", 1, (0.9,), cost_usd=None)]
+    assert by_name(runs)["hopper", "evolve"].costs["cost_usd"] is None
 
 
 def test_what_every_task_has_is_compared_over_all_tasks():

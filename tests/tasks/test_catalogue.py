@@ -281,3 +281,17 @@ def test_a_task_says_where_its_joints_are_at_the_start(tmp_path, start, said):
 
 def shipped_model(name):
     return load_task(name).model_file()  # type: ignore[attr-defined]
+
+
+def test_what_can_never_touch_is_not_in_the_catalogue(tmp_path):
+    (tmp_path / "edges.xml").write_text(
+        EDGES.replace('<geom size=".1"/>', '<geom size=".1" contype="2" conaffinity="2"/>')
+    )
+    touching = [each.code for each in catalogue(tmp_path / "edges.xml").entries if "touches" in each.name]
+    assert touching and not any("ball" in code for code in touching)
+
+
+def test_an_actuator_without_a_range_is_named(table):
+    table.write_text(TABLE.replace(' ctrlrange="-1 1" ctrllimited="true"', ""))
+    with pytest.raises(TaskError, match="without a control range: swing"):
+        scaffold("table", "table.xml", catalogue(table))

@@ -301,6 +301,20 @@ def test_what_gymnasium_asks_for_and_an_environment_does_not_return_is_told(tmp_
     assert message in raised.value.message and hint in raised.value.hint
 
 
+def test_a_key_of_info_that_can_be_a_name_is_one(tmp_path):
+    seen = """
+class Gusty(Slide):
+    observation_space = spaces.Dict(gust=spaces.Box(-9, 9, (1,)))
+
+    def _seen(self):
+        return {"gust": np.array([self.place])}
+
+    def step(self, action):
+        return *super().step(action)[:4], {"in_gust": float(self.place > 0), "distance_to_mark": 1 + self.speed}
+"""
+    assert [*load_task(own(tmp_path, further=seen)).declared()] == ["in_gust", "distance_to_mark", "gust"]
+
+
 def test_of_two_environments_in_a_file_a_task_class_says_which_is_meant(tmp_path):
     two = "\nclass Other(gymnasium.Env):\n    pass\n"
     with pytest.raises(TaskError) as raised:
@@ -345,6 +359,14 @@ def test_what_an_environment_raises_is_told_as_its_own_fault(tmp_path):
     envs = load_task(str(tmp_path / "summed.py")).make_envs([0], 1)
     envs.reset()
     assert envs.step(torch.zeros(1, 1)).inputs["env_reward"] == 3.0
+
+
+def test_an_environment_that_wants_a_display_is_told_how_to_ask_for_none(tmp_path, monkeypatch):
+    (tmp_path / "window.py").write_text("raise RuntimeError('Cannot connect to display')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(TaskError, match="Cannot connect to display") as raised:
+        load_task("window:Hall-v0")
+    assert "a worker has no display" in raised.value.hint and 'pyglet.options["headless"] = True' in raised.value.hint
 
 
 SMALL_WAYS = """
@@ -455,6 +477,12 @@ def test_a_large_picture_must_be_wrapped(tmp_path):
     with pytest.raises(TaskError, match="observes 19200 numbers") as raised:
         load_task(own(tmp_path, further=SEEN.replace("SHAPE", "(80, 80, 3)").replace("LIT", "0, 0"))).declared()
     assert "ResizeObservation" in raised.value.hint
+
+
+def test_more_numbers_than_a_policy_learns_from_are_told(tmp_path):
+    with pytest.raises(TaskError) as error:
+        load_task(own(tmp_path, further=SEEN.replace("SHAPE", "(5000,)").replace("LIT", "0"))).declared()
+    assert "observes 5000 numbers" in error.value.message and "wrap it in a task file" in error.value.hint
 
 
 def test_a_return_that_counts_as_solved_is_one_of_a_whole_episode(tmp_path):
