@@ -22,6 +22,8 @@ from benchmarks.learner import NAMES, LearnerOptions, bench_learner
 from benchmarks.own_rewards import own_rewards_table
 from benchmarks.ranking import RankingOptions, bench_ranking
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
+from benchmarks.shares import DEFAULT_TASKS as TIMED_TASKS
+from benchmarks.shares import SharesOptions, bench_shares
 from benchmarks.sim import DEFAULT_TASKS, SimOptions, bench_sim
 from benchmarks.stacking import StackingOptions, bench_stacking
 from benchmarks.train import TrainOptions, bench_train
@@ -268,6 +270,20 @@ def ranking(
     chosen = {"settings": settings, "rewards": rewards, "seeds": seeds, "steps": steps}
     chosen |= {"long_seeds": long_seeds, "times": times}
     return show(bench_ranking(runs, _with(RankingOptions(), folder=folder, **chosen), _say), json)
+
+
+@app.command
+def shares(
+    *tasks: Annotated[str, Parameter(help=f"{TASK_HELP} [default: {' '.join(TIMED_TASKS)}]")],
+    seeds: Seeds = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Tell the shares of simulation, learning and evaluation in the training of tasks' human rewards.
+
+    Example: `python -m benchmarks shares hopper ant`
+    """
+    return show(bench_shares(tasks, _given(SharesOptions(), quick, seeds=seeds), _say), json)
 
 
 @app.command(name="own-rewards")
