@@ -13,7 +13,7 @@ from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import BASELINES
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.members import baseline_sources
-from rewardgen.tasks.task_env import TaskEnv
+from rewardgen.tasks.task_env import BEGINS, TaskEnv
 from rewardgen.training import policies
 
 
@@ -46,7 +46,8 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
     names += HIDDEN if paid.source in baseline_sources(loaded).values() else ()
     if unknown := [name for name in paid.inputs if name not in names]:
         raise UsageError(f"the reward reads `{unknown[0]}`, which the task lacks", did_you_mean(unknown[0], names))
-    return TaskEnv(loaded, paid)
+    pay = paid.in_steps()
+    return TaskEnv(loaded, lambda inputs: pay(inputs, inputs[BEGINS]))
 
 
 class TrainedPolicy:

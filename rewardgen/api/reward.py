@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rewardgen.core.errors import UsageError, did_you_mean, nearest
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _ACTIONS = {"action", "prev_action"}
+_Result = TypeVar("_Result")
 
 
 class Reward:
@@ -67,7 +68,8 @@ class Reward:
             **named: Further inputs, or values of constants.
 
         Returns:
-            Component name to (N,) float32.
+            Component name to (N,) float32. A reward with stages pays for each row what it pays once that row has
+            lasted for as many steps as there are stages; `in_steps` prices episodes.
 
         Raises:
             UsageError: An input is missing, a constant is misspelt, or inputs differ in N.
@@ -77,7 +79,6 @@ class Reward:
         import torch
 
         from rewardgen.reward.pricing import price_rows
-        from rewardgen.training.shared.rewards import in_time
 
         values = {**(inputs or {}), **named}
         tunables = {name: values.pop(name) for name in self.tunables if name in values}
@@ -90,12 +91,34 @@ class Reward:
                 raise UsageError(f"the reward has no constant `{name}`", did_you_mean(name, self.tunables))
         tensors = {name: torch.as_tensor(values[name], dtype=torch.float32) for name in self.inputs}
         tensors = _of_envs({name: tensor if tensor.dim() else tensor.view(1) for name, tensor in tensors.items()})
-        if threading.current_thread() is threading.main_thread():
-            return in_time(lambda: price_rows(self.program, tensors, tunables))
-        return price_rows(self.program, tensors, tunables)
+        return _in_time(lambda: price_rows(self.program, tensors, tunables))
+
+    def in_steps(self) -> Callable[[Mapping[str, Tensor], Tensor], dict[str, Tensor]]:
+        """Return a function that prices one control step after another, and remembers the stage of each env.
+
+        It takes the inputs of N envs by name, (N,) or (N, k) float32, and (N,) bool, True where an episode begins, and
+        returns the components as a call of the reward does.
+        """
+        from rewardgen.reward.pricing import price
+
+        carry: Any = None
+
+        def step(inputs: Mapping[str, Tensor], begins: Tensor) -> dict[str, Tensor]:
+            nonlocal carry
+            rows = {name: inputs[name].unsqueeze(0) for name in self.inputs}
+            components, carry = _in_time(lambda: price(self.program, rows, begins.unsqueeze(0), carry))
+            return components.at(0)
+
+        return step
 
     def __repr__(self) -> str:
         return f"<reward {self.name}>\n{self.source}"
+
+
+def _in_time(call: Callable[[], _Result]) -> _Result:
+    from rewardgen.training.shared.rewards import in_time
+
+    return in_time(call) if threading.current_thread() is threading.main_thread() else call()
 
 
 def _of_envs(values: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -19,9 +19,10 @@ from rewardgen.critic.detectors import not_available
 from rewardgen.critic.probe.probe import probe
 from rewardgen.critic.probe.probed_reward import failure, finding
 from rewardgen.critic.probe.reward_source import RewardSource
+from rewardgen.critic.probe.stages import Machine
 from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.pricing import RewardProgram, price_rows
+from rewardgen.reward.pricing import RewardProgram, price, price_rows
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sandbox.limits import OutOfTimeError, time_limit
 from rewardgen.sim.kept_episodes import KeptInputs, load_episodes
@@ -101,6 +102,11 @@ class _Reward:
         return compile_reward(self.spec.source)
 
     @cached_property
+    def machine(self) -> Machine | None:
+        staged = self.program.staged
+        return Machine(staged, self.spec.tunables) if staged else None
+
+    @cached_property
     def source(self) -> RewardSource:
         tree = parse_source(self.spec.source)
         assert isinstance(tree, ast.Module)
@@ -108,6 +114,16 @@ class _Reward:
 
     def call(self, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
         return price_rows(self.program, inputs, self.spec.tunables)
+
+    def returns(self, episodes: KeptInputs) -> dict[str, list[float]]:
+        """Return the sum of each component over each episode."""
+        lengths = torch.tensor(episodes.lengths)
+        steps = torch.arange(int(lengths.max())).unsqueeze(1)
+        rows = lengths.cumsum(0) - lengths + steps.minimum(lengths - 1)  # the last step again where an episode is over
+        inputs = {name: episodes.inputs[name][rows] for name in self.program.inputs}
+        components, _ = price(self.program, inputs, tunables=self.spec.tunables)
+        lived = steps < lengths
+        return {name: (value.double() * lived).sum(0).tolist() for name, value in components.items()}
 
 
 class _Form(NamedTuple):
@@ -136,7 +152,7 @@ class _Review:
         if all(finding.severity != "reject" for finding in findings):
             if self._files:
                 self._begin("preference", reward)
-                returns = _or_none(lambda: self._returns(reward))
+                returns = _or_none(lambda: self._episodes and reward.returns(self._episodes))
             if self._others is not None:
                 self._begin("duplicate", reward)
                 distances = self._distances(reward)
@@ -149,7 +165,7 @@ class _Review:
     def _probe(self, reward: _Reward) -> tuple[Finding, ...]:
         try:
             with time_limit(TIME_LIMIT_S):
-                return probe(reward.call, reward.program.inputs, reward.source, self.transitions)
+                return probe(reward.call, reward.program.inputs, reward.source, self.transitions, reward.machine)
         except RewardError as error:
             return (failure(error, "when it is compiled"),)
         except OutOfTimeError:
@@ -166,16 +182,6 @@ class _Review:
             return None
         inputs = {name: torch.cat([file.inputs[name] for file in files]) for name in files[0].inputs}
         return KeptInputs(inputs, tuple(length for file in files for length in file.lengths))
-
-    def _returns(self, reward: _Reward) -> dict[str, list[float]] | None:
-        """Return the sum of each component over each episode."""
-        if self._episodes is None:
-            return None
-        components = reward.call({name: self._episodes.inputs[name] for name in reward.program.inputs})
-        lengths = list(self._episodes.lengths)
-        return {
-            name: [float(part.double().sum()) for part in value.split(lengths)] for name, value in components.items()
-        }
 
     @cached_property
     def _measure(self) -> RewardDistance:

@@ -16,7 +16,7 @@ from torch import Tensor
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.reward.export import reward_file
-from rewardgen.reward.pricing import price_rows
+from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.episodes import record_episodes, trivial_policies
@@ -40,7 +40,7 @@ def reward_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Compute a reward as trainings do, and as its file does.
 
     Args:
-        payload: `source`; `inputs`, a file with the inputs as `input.NAME`; `folder` to write to.
+        payload: `source`; `inputs`, a file with the inputs of an episode as `input.NAME`; `folder` to write to.
         report: Unused.
 
     Returns:
@@ -54,14 +54,27 @@ def reward_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         raise UsageError(f"the recorded transitions have no `{missing[0]}`", "they are of another task: delete them")
     columns = {name: arrays[_INPUT + name] for name in program.inputs}
     inputs = {name: torch.from_numpy(value.astype(np.float32)) for name, value in columns.items()}
-    expected = price_rows(program, inputs)
+    expected = price(program, {name: value.unsqueeze(1) for name, value in inputs.items()}).components.view(-1)
     module: dict[str, Any] = {"__name__": "reward"}
     exec(compile(reward_file(payload["source"]), "reward.py", "exec", dont_inherit=True), module)
-    total, components = module["reward_and_components"]({name: value.clone() for name, value in inputs.items()})
+    total, components = _by_the_file(module, {name: value.clone() for name, value in inputs.items()})
     differences = [_difference(total, expected.total)]
     differences += [_difference(components[name], value) for name, value in expected.items()]
     _save(payload, {"total": expected.total})
     return {"rows": len(total), "difference": max(differences)}
+
+
+def _by_the_file(module: dict[str, Any], inputs: Mapping[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return reward and components of an episode, (T,) each; a reward with stages is called step by step."""
+    compute = module["reward_and_components"]
+    if "next_stage" not in module:
+        return compute(inputs)
+    stage, totals, parts = None, [], []
+    for step in range(len(next(iter(inputs.values())))):
+        total, components, stage = compute({name: value[step : step + 1] for name, value in inputs.items()}, stage)
+        totals.append(total)
+        parts.append(components)
+    return torch.cat(totals), {name: torch.cat([part[name] for part in parts]) for name in parts[0]}
 
 
 def _difference(one: Tensor, other: Tensor) -> float:

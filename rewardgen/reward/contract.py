@@ -56,15 +56,23 @@ class Components(dict[str, Tensor]):
 
     Attributes:
         total: Sum of the components, (N,) float32: the reward.
+        stage: Stage after each step, (T, N) int64, of rewards that have stages; else None.
     """
 
-    __slots__ = ("total",)
+    __slots__ = ("stage", "total")
     total: Tensor
+    stage: Tensor | None
+
+    def at(self, step: int) -> Components:
+        """Return the values of one step, of values for all steps."""
+        components = Components({name: value[step] for name, value in self.items()})
+        components.total, components.stage = self.total[step], None if self.stage is None else self.stage[step]
+        return components
 
     def view(self, *shape: int) -> Components:
         """Return the same values in another shape."""
         components = Components({name: value.view(*shape) for name, value in self.items()})
-        components.total = self.total.view(*shape)
+        components.total, components.stage = self.total.view(*shape), None
         return components
 
 
@@ -85,6 +93,7 @@ def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Component
     parts, total = _split(returned)
     like = next(iter(inputs.values()))
     components = Components({_checked_name(name): _value_per_env(name, value, like) for name, value in parts.items()})
+    components.stage = None
     values = list(components.values())
     combined = _added_up(values)
     named: dict[str, Tensor] = dict(components)

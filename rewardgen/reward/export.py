@@ -16,6 +16,7 @@ from rewardgen.reward.language import check_language
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import Scope, split_module
 from rewardgen.reward.signature import read_signature
+from rewardgen.reward.stages import stage_names
 from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED, NUMPY_VALUES, PREDEFINED_MODULES
 
 _LEFT_OUT = "#: "
@@ -45,9 +46,11 @@ def reward_file(source: str) -> str:
         if name in scope.variables or name in scope.functions:
             raise UsageError(f"it cannot be exported: it has a `{name}` of its own", f"rename `{name}` in the reward")
     body = _body(source, tree)
-    inputs = read_signature(source).inputs
+    inputs, staged = _quoted(read_signature(source).inputs), bool(stage_names(source))
+    call, more = (_STAGED_CALL, ", stage") if staged else ("compute_reward(*arguments, **constants)", "")
+    footer = (_STAGED if staged else _PURE).format(inputs=inputs) + _ADDED_UP.format(call=call, more=more)
     parts = (_HEADER, "\n".join(_imports(scope, tree)), *_helpers(scope, tree))
-    text = "\n\n".join((*parts, _BEGINS, body, _ENDS + _FOOTER.format(inputs=_quoted(inputs))))
+    text = "\n\n".join((*parts, _BEGINS, body, _ENDS + footer))
     try:
         compile(text, "reward.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -178,7 +181,7 @@ _ENDS = "# --- End of the reward. ---"
 _TOLERANCE_NOTE = "# `tolerance` is in scope of every reward."
 _NUMPY_NOTE = "# numpy as a reward sees it: aliases of torch, with single precision as its `float`."
 
-_FOOTER = '''
+_PURE = '''
 
 INPUTS = {inputs}
 
@@ -192,21 +195,53 @@ def reward_and_components(inputs, **constants):
         **constants: Values for the keyword-only parameters of `compute_reward`.
     """
     arguments = [inputs[name].clone() for name in INPUTS]
+'''
 
+_STAGED = '''
+
+INPUTS = {inputs}
+
+
+def reward_and_components(inputs, stage=None, **constants):
+    """Return the reward of one step of N envs, (N,) float32, its weighted components by name, (N,) each, and the stage.
+
+    Args:
+        inputs: Name to tensor, (N,) or (N, k) float32, at least those of `INPUTS`. `action` is the applied one, in
+            its range; `prev_x` is x one step earlier, and x itself on an episode's first step.
+        stage: Stage after the step before, (N,) int64, as that call returned it; 0 where an episode begins. None if
+            all begin.
+        **constants: Values for the keyword-only parameters of `compute_reward` and `next_stage`.
+    """
+    arguments = [inputs[name].clone() for name in INPUTS]
+    prev_stage = torch.zeros_like(arguments[0].reshape(len(arguments[0]), -1)[:, 0], dtype=torch.int64)
+    prev_stage = prev_stage if stage is None else stage.clone()
+
+    def call(function, **stages):
+        code = function.__code__
+        positional, end = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+        values = {{**{{name: inputs[name].clone() for name in INPUTS}}, **stages}}
+        named = {{name: constants[name] for name in code.co_varnames[positional:end] if name in constants}}
+        return function(*[values[name] for name in code.co_varnames[:positional]], **named)
+
+    stage = call(next_stage, stage=prev_stage.clone()).to(torch.int64)
+'''
+_STAGED_CALL = "call(compute_reward, stage=stage.clone(), prev_stage=prev_stage)"
+
+_ADDED_UP = """
     def per_step(value):
         if not isinstance(value, torch.Tensor):
             return torch.full_like(arguments[0].reshape(len(arguments[0]), -1)[:, 0], float(value), dtype=torch.float32)
         return value.to(torch.float32).expand(len(arguments[0]))
 
-    returned = compute_reward(*arguments, **constants)
+    returned = {call}
     total, parts = returned if isinstance(returned, tuple) else (None, returned)
     parts = {{name: per_step(value) for name, value in parts.items()}}
     added = sum(parts.values())
     if total is None:
-        return added, parts
+        return added, parts{more}
     total = per_step(total)
     residual = total - added
     if residual.dot(residual) <= 1e-6 * total.dot(total):
         residual = torch.where(residual.abs() <= 1e-5 * torch.stack(list(parts.values())).abs().amax(0), 0.0, residual)
-    return total, {{**parts, "residual": residual}}
-'''
+    return total, {{**parts, "residual": residual}}{more}
+"""

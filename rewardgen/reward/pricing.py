@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from rewardgen.reward.contract import Components
+
+if TYPE_CHECKING:
+    from rewardgen.reward.staged_program import StagedProgram
 
 Constants = Mapping[str, float | Tensor]
 _DEFAULTS: Constants = MappingProxyType({})
@@ -27,11 +30,15 @@ class RewardProgram(Protocol):
         source: Source of the reward.
         inputs: Names of the inputs.
         tunables: Names and defaults of the constants.
+        staged: The program itself if it has stages, else None.
+        settling_steps: Most steps for which the pay can change while the inputs stay the same; 1 without memory.
     """
 
     source: str
     inputs: tuple[str, ...]
     tunables: dict[str, float]
+    staged: StagedProgram | None
+    settling_steps: int
 
     def price(
         self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Constants
@@ -94,7 +101,7 @@ def price(
 
 
 def price_rows(program: RewardProgram, rows: Mapping[str, Tensor], tunables: Constants = _DEFAULTS) -> Components:
-    """Price N unrelated transitions, as episodes of one step.
+    """Price N unrelated transitions, each as an episode that stays there until its pay has settled.
 
     Args:
         program: The reward.
@@ -107,6 +114,8 @@ def price_rows(program: RewardProgram, rows: Mapping[str, Tensor], tunables: Con
     Raises:
         RewardError: The reward fails, or a component is not finite.
     """
-    inputs = {name: rows[name].unsqueeze(0) for name in program.inputs}
-    components, _ = price(program, inputs, tunables=tunables)
-    return components.view(-1)
+    steps = program.settling_steps
+    inputs = {name: rows[name].unsqueeze(0).expand(steps, *rows[name].shape) for name in program.inputs}
+    repeated = {name: value.repeat(steps) if isinstance(value, Tensor) else value for name, value in tunables.items()}
+    components, _ = price(program, inputs, tunables=repeated)
+    return components.at(-1)

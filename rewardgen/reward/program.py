@@ -14,7 +14,7 @@ import importlib
 import sys
 from collections.abc import Iterable, Mapping
 from types import CodeType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
@@ -28,6 +28,9 @@ from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.pricing import RewardProgram
 from rewardgen.reward.signature import ENTRY, FORMS, Signature, read_signature
 from rewardgen.reward.tolerance import BOTH_BOUNDS, tolerance
+
+if TYPE_CHECKING:
+    from rewardgen.reward.staged_program import StagedProgram
 
 FILENAME = "<reward>"
 _COUNTED = "counted__"
@@ -47,13 +50,18 @@ class Program:
     Attributes:
         inputs: Names of the inputs, in order.
         tunables: Names and defaults of the constants.
+        staged: See `RewardProgram`.
+        settling_steps: See `RewardProgram`.
     """
+
+    staged: StagedProgram | None = None
+    settling_steps = 1
 
     def __init__(self, source: str, signature: Signature, code: CodeType) -> None:
         self.source = source
         self.inputs = signature.inputs
         self.tunables = signature.tunables
-        self._reads = signature.inputs
+        self._functions = signature.functions
         self._code = code
         self._names: tuple[str, ...] = ()
 
@@ -78,7 +86,7 @@ class Program:
         Raises:
             RewardError: The reward raised, returned anything else, or a component is not finite.
         """
-        needed = {name: inputs[name] for name in self._reads}
+        needed = {name: inputs[name] for name in self._functions[ENTRY][0]}
         returned = self.call(ENTRY, needed, tunables)
         try:
             components = checked_components(returned, needed)
@@ -96,7 +104,7 @@ class Program:
         Args:
             function: Name of the function.
             inputs: Arguments, in order, (N, ...).
-            tunables: Constants.
+            tunables: Values for the constants; those that the function does not take are left out.
 
         Raises:
             RewardError: The function raised.
@@ -108,7 +116,8 @@ class Program:
             # New tensors, as of `torch.zeros(3)`, are on the device of the inputs.
             with contextlib.nullcontext() if device.type == "cpu" else device, caps:
                 exec(self._code, scope)
-                constants = {name: _copy(value) for name, value in tunables.items()}
+                own = self._functions[function][1] if function in self._functions else tunables.keys()
+                constants = {name: _copy(value) for name, value in tunables.items() if name in own}
                 return scope[function](*map(_copy, inputs.values()), **constants)
         except Exception as error:
             raise _explained(error, self.source) from error

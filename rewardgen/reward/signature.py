@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
 from rewardgen.core.registry import Registry
 from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
+from rewardgen.reward.stages import NEXT_STAGE, STAGE_INPUTS, check_stages
 from rewardgen.reward.vocabulary import INSTEAD
 from rewardgen.store.records import Finding
 
@@ -25,10 +26,12 @@ class Form(NamedTuple):
     Attributes:
         inputs: Inputs that the program makes, such as `stage`; callers never pass them.
         program: `module:Class`; the class takes source, signature and compiled code, as `Program` does.
+        check: From the syntax tree of a source of this form to further rejections.
     """
 
     inputs: tuple[str, ...]
     program: str
+    check: Callable[[ast.Module], Iterable[Finding]] = lambda tree: ()
 
     def load(self) -> Any:
         """Import the class, which needs torch."""
@@ -39,19 +42,22 @@ class Form(NamedTuple):
 FORMS: Registry[Form] = Registry("form of reward")
 """Forms by the name of a function that only their sources define; `rewardgen.reward.pricing` says how to add one."""
 
+FORMS.register(NEXT_STAGE, Form(STAGE_INPUTS, "rewardgen.reward.staged_program:StagedProgram", check_stages))
+
 
 class Signature(NamedTuple):
     """Parameters of a reward.
 
     Attributes:
-        inputs: Names of its positional parameters, in order.
-        tunables: Names and defaults of its keyword-only parameters, in order.
-        line: Line of its `def`.
+        inputs: Names of the inputs that callers pass: the positional parameters of its functions, in order.
+        tunables: Names and defaults of its constants: the keyword-only parameters of its functions, in order.
+        functions: Name of `compute_reward`, and of the function of its form, to their own positional and keyword-only
+            parameters.
     """
 
     inputs: tuple[str, ...]
     tunables: dict[str, float]
-    line: int
+    functions: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def read_signature(source: str) -> Signature:
@@ -63,10 +69,22 @@ def read_signature(source: str) -> Signature:
     Raises:
         UsageError: Invalid syntax, no `compute_reward`, or a keyword-only parameter without a number.
     """
-    entry = _entry(source)
-    defaults = zip(entry.args.kwonlyargs, entry.args.kw_defaults, strict=True)
-    tunables = {argument.arg: value for argument, default in defaults if (value := _number(default)) is not None}
-    return Signature(tuple(argument.arg for argument in entry.args.args), tunables, entry.lineno)
+    findings = check_signature(source, None)
+    if findings:
+        raise UsageError(findings[0].message, findings[0].hint)
+    tree = parse_source(source)
+    assert isinstance(tree, ast.Module)
+    made = {name for form in _forms(tree) for name in form.inputs}
+    functions = _functions(tree)
+    inputs = dict.fromkeys(part.arg for each in functions for part in each.args.args if part.arg not in made)
+    return Signature(
+        inputs=tuple(inputs),
+        tunables={name: value for each in functions for name, value in _tunables(each) if value is not None},
+        functions={
+            each.name: (tuple(part.arg for part in each.args.args), tuple(part.arg for part in each.args.kwonlyargs))
+            for each in functions
+        },
+    )
 
 
 def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, ...]:
@@ -83,17 +101,14 @@ def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, 
     return (tree,) if isinstance(tree, Finding) else tuple(islice(_findings(tree, valid), MAX_FINDINGS))
 
 
-def _entry(source: str) -> ast.FunctionDef:
-    findings = check_signature(source, None)
-    if findings:
-        raise UsageError(findings[0].message, findings[0].hint)
-    tree = parse_source(source)
-    assert isinstance(tree, ast.Module)
-    return _entries(tree)[0]
-
-
 def _entries(tree: ast.Module) -> list[ast.FunctionDef]:
     return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
+
+
+def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    """Return `compute_reward`, and then the functions of the reward's form."""
+    own = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in FORMS]
+    return [*_entries(tree), *own]
 
 
 def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding]:
@@ -106,15 +121,20 @@ def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding
         hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
         yield refusal("signature", "missing-entry", f"defines no function `{ENTRY}`; {others}", hint)
     else:
-        own_inputs = {name for form in _forms(tree) for name in form.inputs}
-        yield from _about_inputs(entries[0], None if valid is None else [*valid, *sorted(own_inputs)])
-        yield from _about_tunables(entries[0].args)
+        forms = list(_forms(tree))
+        own_inputs = {name for form in forms for name in form.inputs}
+        for function in _functions(tree):
+            yield from _about_inputs(function, None if valid is None else [*valid, *sorted(own_inputs)])
+            yield from _about_tunables(function)
+        yield from _about_shared_tunables(tree)
+        for form in forms:
+            yield from form.check(tree)
 
 
 def _forms(tree: ast.Module) -> Iterator[Form]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and node.name in FORMS:
-            yield FORMS.get(node.name)
+    for function in _functions(tree):
+        if function.name in FORMS:
+            yield FORMS.get(function.name)
 
 
 def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterator[Finding]:
@@ -126,7 +146,7 @@ def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterat
     for index, argument in enumerate(arguments):
         if index >= first_default:
             message = f"gives the positional parameter `{argument.arg}` a default"
-            hint = "put `*,` before the constants: `def compute_reward(height, *, weight: float = 1.0)`"
+            hint = f"put `*,` before the constants: `def {entry.name}(height, *, weight: float = 1.0)`"
             yield refusal("signature", "default-on-input", message, hint, argument.lineno)
         elif valid is not None and argument.arg not in valid:
             close = nearest(argument.arg, valid)
@@ -137,12 +157,27 @@ def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterat
             yield refusal("signature", "unknown-input", message, hint, argument.lineno)
 
 
-def _about_tunables(arguments: ast.arguments) -> Iterator[Finding]:
-    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-        if _number(default) is None:
+def _tunables(function: ast.FunctionDef) -> Iterator[tuple[str, float | None]]:
+    for argument, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        yield argument.arg, _number(default)
+
+
+def _about_tunables(function: ast.FunctionDef) -> Iterator[Finding]:
+    for argument, (_, value) in zip(function.args.kwonlyargs, _tunables(function), strict=True):
+        if value is None:
             message = f"gives the keyword-only parameter `{argument.arg}` no number as its default"
             hint = f"write `{argument.arg}: float = 1.0`, or compute it inside the function"
             yield refusal("signature", "tunable-default", message, hint, argument.lineno)
+
+
+def _about_shared_tunables(tree: ast.Module) -> Iterator[Finding]:
+    """Find constants of two functions with one name and two values: whoever tunes them sets both."""
+    values: dict[str, float | None] = {}
+    for function in _functions(tree):
+        for name, value in _tunables(function):
+            if values.setdefault(name, value) != value:
+                message = f"gives the constant `{name}` two defaults, {values[name]} and {value}"
+                yield refusal("signature", "tunable-default", message, "use two names", function.lineno)
 
 
 def _number(node: ast.expr | None) -> float | None:

@@ -19,8 +19,11 @@ from rewardgen.tasks.protocol import Task
 
 _MOST_SEED = 2**31 - 1
 
+BEGINS = "episode_begins"
+"""Input of reward functions beside the task's: True on an episode's first step, (1,) bool."""
+
 RewardFunction = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
-"""From the inputs of a step, by name, to the weighted components of the reward: (1,) each, or (1, k) of inputs."""
+"""From the inputs of a step and `BEGINS`, by name, to the reward's components: (1,) each, or (1, k) of inputs."""
 
 
 class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -76,7 +79,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             fault = f"has shape {values.shape}" if values.shape != shape else f"is not finite: {values}"
             raise InvalidAction(f"an action of shape {shape} is required; this one {fault}")
         step = self._envs.step(torch.from_numpy(values).view(1, -1))
-        paid = self.reward(step.inputs)
+        paid = self.reward({**step.inputs, BEGINS: torch.tensor([not self._steps])})
         if not isinstance(paid, Mapping):
             raise TaskError(f"the reward gives {type(paid).__name__}", "return a dict of components by name")
         components = {name: float(torch.as_tensor(value).reshape(-1)[0]) for name, value in paid.items()}

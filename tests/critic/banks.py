@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
-
 from rewardgen.critic.probe.probe import probe
 from rewardgen.critic.probe.reward_source import RewardSource
+from rewardgen.critic.probe.stages import Machine
+from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.transitions import TransitionSet, load_transitions
 from rewardgen.store.records import Finding
@@ -45,10 +45,9 @@ def probed(bank: TransitionSet, source: str) -> dict[str, Finding]:
 def probe_source(source: str, transitions: TransitionSet, **tunables: float) -> tuple[Finding, ...]:
     """Return all findings of the probe on a reward that compiles."""
     program = compile_reward(source)
-    with torch.no_grad():
-        return probe(
-            lambda inputs: program(inputs, tunables), program.inputs, RewardSource(ast.parse(source)), transitions
-        )
+    machine = Machine(program.staged, tunables) if program.staged else None
+    tree = RewardSource(ast.parse(source))
+    return probe(lambda rows: price_rows(program, rows, tunables), program.inputs, tree, transitions, machine)
 
 
 def of_trap(name: str, reward: str) -> dict[str, Finding]:

@@ -12,12 +12,12 @@ def check(parameters):
     return check_signature(f"\ndef compute_reward({parameters}):\n    return {{'h': height}}\n", VALID)
 
 
-def test_inputs_constants_and_line_are_read():
+def test_inputs_and_constants_are_read():
     source = "X = 1\n\ndef compute_reward(height, prev_height, *, w: float = 2, low=-1e-3):\n    return {'h': height}\n"
     signature = read_signature(source)
     assert signature.inputs == ("height", "prev_height")
     assert signature.tunables == {"w": 2.0, "low": -0.001}
-    assert signature.line == 3
+    assert signature.functions == {"compute_reward": (("height", "prev_height"), ("w", "low"))}
 
 
 def test_a_sound_signature_has_no_findings():

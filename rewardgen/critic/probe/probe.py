@@ -10,6 +10,7 @@ from rewardgen.critic.probe.loops import check_loops
 from rewardgen.critic.probe.pairs import check_pairs
 from rewardgen.critic.probe.probed_reward import Call, ProbedReward, failure
 from rewardgen.critic.probe.reward_source import RewardSource
+from rewardgen.critic.probe.stages import Machine, check_stages
 from rewardgen.critic.probe.values import check_dominance, flat_components
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
@@ -56,10 +57,28 @@ DETECTORS.add(
         "pay the difference of a potential",
         severity="both",
     ),
+    Detector("unreached-stage", "a stage that no recorded state leads to", check_stages, "check its threshold"),
+    Detector("stage-skipped", "a first stage that is over at once", check_stages, "check its threshold"),
+    Detector(
+        "stage-costs", "a stage that pays less than the one before", check_stages, "let stages add up", severity="both"
+    ),
+    Detector(
+        "stage-farming",
+        "pay for entering a stage that is kept on the way back",
+        check_stages,
+        "pay `stage - prev_stage`",
+        severity="both",
+    ),
 )
 
 
-def probe(call: Call, reads: tuple[str, ...], source: RewardSource, transitions: TransitionSet) -> tuple[Finding, ...]:
+def probe(
+    call: Call,
+    reads: tuple[str, ...],
+    source: RewardSource,
+    transitions: TransitionSet,
+    machine: Machine | None = None,
+) -> tuple[Finding, ...]:
     """Run a reward on recorded transitions and beyond them.
 
     Args:
@@ -67,6 +86,7 @@ def probe(call: Call, reads: tuple[str, ...], source: RewardSource, transitions:
         reads: Names of its inputs.
         source: Its syntax.
         transitions: Of its task.
+        machine: Its stages, if it has any.
 
     Returns:
         Rejections if it cannot be trained with; otherwise the findings of all detectors.
@@ -74,7 +94,7 @@ def probe(call: Call, reads: tuple[str, ...], source: RewardSource, transitions:
     findings: tuple[Finding, ...]
     try:
         components = call({name: transitions.inputs[name] for name in reads})
-        reward = ProbedReward(call, reads, transitions, source, components)
+        reward = ProbedReward(call, reads, transitions, source, components, machine)
         findings = tuple(check_contract(reward))
     except RewardError as error:
         findings = (failure(error, "on recorded transitions", {"transitions": len(transitions)}),)

@@ -6,19 +6,24 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.reward.program import RewardError
-from rewardgen.sim.transitions import TransitionSet
+from rewardgen.sim.transitions import TransitionSet, between
 from rewardgen.store.records import Finding, Severity
+
+if TYPE_CHECKING:
+    from rewardgen.critic.probe.stages import Machine
 
 Inputs = dict[str, Tensor]
 Call = Callable[[Inputs], Mapping[str, Tensor]]
 """A reward with its constants: inputs, each (N, ...), to components, each (N,)."""
 
+_PAIR_ROWS = 48
 ZERO = 1e-8
 """Pay up to this size is none."""
 
@@ -33,6 +38,7 @@ class ProbedReward:
         transitions: M rows.
         source: Its syntax.
         components: Its components on the transitions, each (M,).
+        machine: Its stages, if it has any.
     """
 
     call: Call
@@ -40,6 +46,7 @@ class ProbedReward:
     transitions: TransitionSet
     source: RewardSource
     components: Mapping[str, Tensor]
+    machine: Machine | None = None
 
     @cached_property
     def inputs(self) -> Inputs:
@@ -101,6 +108,21 @@ class ProbedReward:
             return frozenset()
         changes = {name: value - self.components[name] for name, value in self.components_at(self.with_flags).items()}
         return frozenset(name for name, change in changes.items() if float(change.abs().max()) > ZERO)
+
+    @cached_property
+    def moves(self) -> dict[tuple[int, int], Inputs]:
+        """Rows by the stages that they lead from and to, (n, ...): recorded ones and the situations of pairs."""
+        if self.machine is None:
+            return {}
+        moves, rows = {}, self.inputs
+        for pair in self.transitions.facts.pairs:
+            placed = between(self.rows(self.transitions.typical, _PAIR_ROWS), pair, torch.tensor([0.0, 1.0]))
+            rows = {name: torch.cat([value, placed[name]]) for name, value in rows.items()}
+        for before in range(len(self.machine.names)):
+            after = self.machine.next_stage(before, rows)
+            for index in after.unique().tolist():
+                moves[before, index] = {name: value[after == index] for name, value in rows.items()}
+        return moves
 
     def components_at(self, inputs: Inputs) -> Mapping[str, Tensor]:
         """Return the components at other inputs, each (n,).

@@ -49,7 +49,7 @@ def _dead(reward: ProbedReward, name: str, activation: float) -> tuple[str, str]
     """
     value = reward.components[name]
     declared = max((float(path.components[name].abs().max()) for path in paths(reward)), default=0.0) > ZERO
-    if name in reward.by_flags or declared:
+    if name in reward.by_flags or declared or _pays_for_moving(reward, name):
         return None
     if reward.source.is_conditional(name):
         message = f"the condition of component `{name}` holds in none of {len(value)} recorded transitions"
@@ -58,6 +58,13 @@ def _dead(reward: ProbedReward, name: str, activation: float) -> tuple[str, str]
     message = f"component `{name}` is zero in {100 * (1 - activation):.1f} % of the recorded transitions"
     hint = "widen its threshold or temperature, unless it is meant for states that come later"
     return (message, hint) if activation == 0.0 or float(value.max()) > 0.0 else None
+
+
+def _pays_for_moving(reward: ProbedReward, name: str) -> bool:
+    """Return True if a component pays on the step from one stage to another."""
+    moves = [(*stages, rows) for stages, rows in reward.moves.items() if stages[0] != stages[1]]
+    machine = reward.machine
+    return any(float(machine.pay(rows, *stages)[name].abs().max()) > ZERO for *stages, rows in moves if machine)
 
 
 def check_dominance(reward: ProbedReward) -> Iterator[Finding]:

@@ -25,7 +25,8 @@ def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
     and `cause`.
 
     Args:
-        reward: Another reward: from inputs by name, (1,) or (1, k) each, to components by name, (1,) each.
+        reward: Another reward: from inputs by name, (1,) or (1, k) each, to components by name, (1,) each. The input
+            `episode_begins` is True on an episode's first step.
         render_mode: Must be None.
 
     Raises:
@@ -36,7 +37,21 @@ def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
     task: Any = task_in(_task, Path(_task.__file__ or ""))
     if _MODEL:
         task.model_file = lambda: Path(__file__).parent / _MODEL
-    return TaskEnv(task, reward or (lambda inputs: _reward.reward_and_components(inputs)[1]))
+    return TaskEnv(task, reward or _Paid())
+
+
+class _Paid:
+    """The reward, with its stage from step to step if it has stages."""
+
+    def __init__(self) -> None:
+        self._stage: Any = None
+
+    def __call__(self, inputs: Any) -> Any:
+        if not hasattr(_reward, "next_stage"):
+            return _reward.reward_and_components(inputs)[1]
+        stage = None if bool(inputs["episode_begins"]) else self._stage
+        _, components, self._stage = _reward.reward_and_components(inputs, stage)
+        return components
 
 
 if ENV_ID not in gymnasium.registry:

@@ -1,0 +1,84 @@
+"""Rewards in stages: `next_stage`, a small state machine, is the only memory that a reward can have.
+
+    STAGES = ("approach", "grip", "lift")
+
+    def next_stage(stage, hand_cube, finger_gap, *, reach: float = 0.03):
+        near = (stage == 0) & (hand_cube < reach)
+        closed = (stage == 1) & (finger_gap < 0.02)
+        return torch.where(near, 1, torch.where(closed, 2, stage))
+
+`compute_reward` reads `stage`, the one after this step's transition, and `prev_stage`, the one before it. The stage is
+0 at the start of every episode (reward machines: Toro Icarte et al. 2022, doi:10.1613/jair.1.12440).
+
+Loads no torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from rewardgen.reward.parsing import parse_source, refusal
+from rewardgen.store.records import Finding
+
+NEXT_STAGE, STAGES = "next_stage", "STAGES"
+STAGE_INPUTS = ("stage", "prev_stage")
+"""Inputs that the stages give: the stage after this step's transition, and before it, (N,) int64."""
+_MOST = 8
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,31}")
+_EXAMPLE = 'write `STAGES = ("approach", "grip", "lift")`'
+
+
+def stage_names(source: str) -> tuple[str, ...]:
+    """Return the names of a valid reward's stages; empty if it has none.
+
+    Args:
+        source: The reward's source.
+    """
+    tree = parse_source(source)
+    if isinstance(tree, Finding) or not _transitions(tree):
+        return ()
+    declared = _declared(tree)
+    return tuple(str(part.value) for part in declared.elts if isinstance(part, ast.Constant)) if declared else ()
+
+
+def check_stages(tree: ast.Module) -> Iterator[Finding]:
+    """Find faults in the form of a reward that defines `next_stage`.
+
+    Args:
+        tree: The parsed reward.
+    """
+    transitions = _transitions(tree)
+    if len(transitions) > 1:
+        yield refusal("signature", "stages", f"defines `{NEXT_STAGE}` {len(transitions)} times", "keep one")
+    for node in transitions:
+        if "stage" not in [argument.arg for argument in node.args.args]:
+            hint = f"write `def {NEXT_STAGE}(stage, ...)`: where no condition holds, the stage stays"
+            yield refusal("signature", "stages", f"has a `{NEXT_STAGE}` without `stage`", hint, node.lineno)
+        if "prev_stage" in [argument.arg for argument in node.args.args]:
+            hint = "take `stage`, which is the stage before this step there"
+            yield refusal("signature", "stages", f"has a `{NEXT_STAGE}` with `prev_stage`", hint, node.lineno)
+    declared = _declared(tree)
+    if declared is None:
+        yield refusal("signature", "stages", f"has `{NEXT_STAGE}` but no tuple `{STAGES}` of names", _EXAMPLE)
+        return
+    names = [part.value if isinstance(part, ast.Constant) else None for part in declared.elts]
+    plain = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
+    if not (plain and 2 <= len(names) <= _MOST and len({*names}) == len(names)):
+        message = f"names its stages `{ast.unparse(declared)[:80]}`, expected 2 to {_MOST} different words"
+        yield refusal("signature", "stages", message, _EXAMPLE, declared.lineno)
+
+
+def _transitions(tree: ast.Module) -> list[ast.FunctionDef]:
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == NEXT_STAGE]
+
+
+def _declared(tree: ast.Module) -> ast.Tuple | ast.List | None:
+    """Return the value of `STAGES`, if it is given once and written out."""
+    values = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == STAGES for one in node.targets)
+    ]
+    return values[0] if len(values) == 1 and isinstance(values[0], ast.Tuple | ast.List) else None
