@@ -87,6 +87,8 @@ class RunConfig(Frozen):
     earlier results."""
     judge: str = "fitness"
     """Ranking of candidates for parents, stop rules, finals and reports: `fitness`, with its noise over seeds."""
+    stages: bool = False
+    """Allow rewards in stages: a small state machine is their memory, for tasks with an order (docs/stages.md)."""
     patience: int = Field(default=3, ge=1)
     """Generations without a gain beyond noise before the search stops; after two, it adds fresh drafts."""
     target_fitness: float | Literal["human"] | None = None
@@ -131,6 +133,8 @@ class RunConfig(Frozen):
     def _options_fit_together(self) -> RunConfig:
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
+        if self.stages and self.model == BUILTIN:
+            raise UsageError(f"the model `{BUILTIN}` writes no stages", "name a language model with `--model`")
         if self.cluster and self.executor == PROCESSES:
             raise UsageError("`--cluster` needs an executor that trains on a cluster", "name one with `--executor`")
         if self.api_base and not self.api_base.startswith(("http://", "https://")):

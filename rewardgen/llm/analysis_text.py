@@ -10,10 +10,12 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from rewardgen.core.formatting import named, number, percent, thousands
-from rewardgen.store.measurements import STARTS, ComponentPoint, Swing
+from rewardgen.reward.stages import stage_names
+from rewardgen.store.measurements import STARTS, ComponentPoint, StageReading, Swing
 from rewardgen.store.records import (
     Analysis,
     CandidateRecord,
@@ -99,6 +101,30 @@ def parts_lines(parts: Mapping[str, float]) -> list[str]:
     return [line.replace("\xa0", " ") for line in textwrap.wrap(f"parts of the fitness: {together}", LINE)]
 
 
+def stage_means(source: str, result: CandidateResult) -> dict[str, StageReading]:
+    """Return the stages of a reward in the last evaluation, means over the seeds, by name; empty without stages."""
+    measured = [run.stages for run in result.slices if run.stages]
+    names = stage_names(source) if measured else ()
+    readings = {name: [stages[index] for stages in measured if index < len(stages)] for index, name in enumerate(names)}
+    return {name: _mean_reading(of_seeds) for name, of_seeds in readings.items() if of_seeds}
+
+
+def _mean_reading(readings: Sequence[StageReading]) -> StageReading:
+    times = [reading.first_s for reading in readings if reading.first_s is not None]
+    shares = {part: fmean(getattr(reading, part) for reading in readings) for part in ("entered", "time", "last")}
+    return StageReading(**shares, first_s=fmean(times) if times else None)
+
+
+def _stage_lines(source: str, result: CandidateResult) -> list[str]:
+    means = stage_means(source, result)
+    lines = ["stages in the last evaluation, mean over seeds:"] if means else []
+    for index, (name, mean) in enumerate(means.items()):
+        first = f", first after {number(mean.first_s)} s" if index and mean.first_s is not None else ""
+        text = f"{name}: in {percent(mean.entered)} of the episodes{first}, {percent(mean.time)} of the time"
+        lines += _wrapped(f"{text}; {percent(mean.last)} end in it")
+    return lines
+
+
 def _fitness_lines(record: CandidateRecord) -> list[str]:
     result, analysis = record.result, record.analysis
     if result is None:
@@ -112,6 +138,7 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
     for run in result.slices if len(result.slices) > 1 else ():
         lines += _wrapped(f"seed {run.seed}: {named(run.final_parts)}") if run.final_parts else []
     lines += parts_lines(result.parts)
+    lines += _stage_lines(record.candidate.source, result)
     lines += [line for run in result.slices for line in _best_seen(run)]
     if analysis and analysis.parent and analysis.fitness_delta is not None:
         parent, delta = analysis.parent, analysis.fitness_delta

@@ -12,7 +12,7 @@ from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import count, duration, number, percent, shortened, with_spread
 from rewardgen.film.film import Film, films_of
-from rewardgen.llm.analysis_text import analysis_text
+from rewardgen.llm.analysis_text import analysis_text, stage_means
 from rewardgen.report.answer import answer_of
 from rewardgen.report.ledger import ledger_of, origins
 from rewardgen.report.rendering import packed, render_page, rounded
@@ -211,6 +211,7 @@ def _candidate_detail(history: History, record: CandidateRecord) -> dict[str, An
         "claims": [],
         "diagnosis": "",
         "components": _components(training_curves(record.result)) if record.result else {},
+        "stages": _stages(record),
     }
     if candidate.repairs:
         first, verdict = history.designed[candidate.id, 0], history.reviewed.get((candidate.id, 0))
@@ -274,6 +275,19 @@ def _endings(run: SliceResult) -> dict[str, float]:
     """Share of episodes that ended by each cause: of the final policy, else of the last evaluation."""
     endings = [outcome.ending for outcome in run.outcomes]
     return {cause: endings.count(cause) / len(endings) for cause in endings} or dict(run.terminations)
+
+
+def _stages(record: CandidateRecord) -> list[dict[str, Any]]:
+    means = stage_means(record.candidate.source, record.result) if record.result else {}
+    return [
+        {
+            "name": name,
+            "time": rounded(mean.time),
+            "text": f"in {percent(mean.entered)} of the episodes, {percent(mean.time)} of the time;"
+            f" {percent(mean.last)} end in it",
+        }
+        for name, mean in means.items()
+    ]
 
 
 def _components(curves: TrainingCurves) -> dict[str, list[list[float | None]]]:

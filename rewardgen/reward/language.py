@@ -18,7 +18,7 @@ from rewardgen.core.errors import nearest
 from rewardgen.reward import vocabulary
 from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
 from rewardgen.reward.scope import Function, Scope, split_module
-from rewardgen.reward.signature import ENTRY
+from rewardgen.reward.signature import ENTRY, FORMS
 from rewardgen.reward.sizes import misused_sizes
 from rewardgen.store.records import Finding
 
@@ -61,8 +61,10 @@ class _Checker(ast.NodeVisitor):
         self.findings: list[Finding] = []
         self._tree = tree
         self._scope = Scope(tree)
-        entries = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
-        self._inputs = {argument.arg for entry in entries for argument in entry.args.args}
+        called = [
+            node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in (ENTRY, *FORMS.names())
+        ]
+        self._inputs = {argument.arg for function in called for argument in function.args.args}
         # Name of the function under check; empty at the top level.
         self._function = ""
         self._fixed: set[str] = set()

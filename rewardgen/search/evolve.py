@@ -46,6 +46,8 @@ class Evolve:
         ranking = self._judge.rank(records)
         archive = ranking.ids
         mix = _mix(archive, stalled_generations(records, self._judge))
+        if self._config.stages and archive:
+            mix = ("stage", *mix)
         hints = lenses(self._config.seed, sum(record.candidate.operator in _WITH_LENS for record in records))
         spent = in_vain(records, ranking, generation - 1)
         slots: list[Slot] = []

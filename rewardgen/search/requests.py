@@ -52,6 +52,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         failed_ideas=failed_ideas(earlier, ranking, exclude=in_full),
         baselines=tuple(record for record in baselines if record and record.fitness is not None),
         feedback=feedback_for(history, generation),
+        stages=run.config.stages,
         seed=slot.seed,
     )
 

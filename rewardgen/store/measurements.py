@@ -134,6 +134,19 @@ class PathEfficiency(Frozen):
     """Size of the variable's change from the first step to the last, in its unit."""
 
 
+class StageReading(Frozen):
+    """One stage of a reward in the episodes of one evaluation."""
+
+    entered: Share
+    """Share of the episodes that are in it at some step."""
+    first_s: Measure | None
+    """Median time of its first step [s], over the episodes that enter it."""
+    time: Share
+    """Share of all steps that are in it."""
+    last: Share
+    """Share of the episodes that end in it."""
+
+
 class IdleReading(Frozen):
     """Pay of the reward for a policy whose action is always zero: means over episodes."""
 

@@ -24,13 +24,14 @@ from rewardgen.store.measurements import (
     PathEfficiency,
     Range,
     Share,
+    StageReading,
     TrainingCurves,
 )
 from rewardgen.store.names import BaselineId, CandidateId, FileName
 
-Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "baseline"]
+Operator = Literal["draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "stage", "baseline"]
 """Job of the designer: `draft` begins with nothing, `explore` looks for an approach unlike its parent's, the others
-change their parents. `baseline` is a reward of the task's own."""
+change their parents; `stage` divides the task into stages. `baseline` is a reward of the task's own."""
 
 Severity = Literal["reject", "warn"]
 
@@ -265,6 +266,8 @@ class SliceResult(SliceSpec):
     """One per component that follows some variable's change, in the last evaluation."""
     credits: Credits = {}
     """Credits in the last evaluation."""
+    stages: tuple[StageReading, ...] = Field(default=(), max_length=8)
+    """Stages of the reward in the last evaluation, in their order; empty if it has none."""
     idle: IdleReading | None = None
     """None if the reward or the fitness cannot be computed on idle episodes."""
     policy: FileName | None = None
@@ -582,4 +585,6 @@ class DesignRequest(Frozen):
     """The task's own rewards, trained like candidates; designers see only their results."""
     feedback: tuple[str, ...] = ()
     """Remarks of the user on earlier results, newest last."""
+    stages: bool = False
+    """True if the reward may have stages."""
     seed: int = 0

@@ -3,6 +3,7 @@ import re
 import pytest
 
 from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import UsageError
 from rewardgen.search.evolve import Evolve, in_vain
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.strategy import LENSES
@@ -122,3 +123,17 @@ def test_when_everything_was_tried_in_vain_the_next_is_a_draft():
 def test_what_helped_may_be_done_again():
     parent, child = record("g00-k0", 5.0, 5.0), behind(record("g01-k0", 6.0, 6.0, operator="tune"), "g00-k0", delta=1.0)
     assert in_vain([parent, child], JUDGE.rank([parent, child]), 1) == set()
+
+
+def test_stages_are_asked_for_where_they_are_allowed_and_there_is_a_parent():
+    config = RunConfig(task="point", candidates=6, model="openai/x", stages=True)
+    slots = Evolve(config, JUDGE).plan([record("g00-k0", 1.0)], 1)
+    assert [slot.operator for slot in slots].count("stage") == 1 and slots[0].parents == ("g00-k0",)
+    assert {slot.operator for slot in Evolve(config, JUDGE).plan([], 0)} == {"draft"}
+    assert "stage" not in {slot.operator for slot in plan([record("g00-k0", 1.0)], 1, 6, seed=0)}
+
+
+def test_the_built_in_designer_writes_no_stages():
+    with pytest.raises(UsageError, match="writes no stages") as caught:
+        RunConfig(task="point", stages=True)
+    assert "--model" in caught.value.hint

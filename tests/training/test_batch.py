@@ -127,3 +127,13 @@ def test_a_slice_whose_observation_is_not_finite_is_found():
     assert unobservable(Rollout(observation=sound, final_observation=sound, **others)) == []
     assert unobservable(Rollout(observation=broken, final_observation=sound, **others)) == [1]
     assert unobservable(Rollout(observation=sound, final_observation=broken, **others)) == [1]
+
+
+def test_a_reward_with_stages_tells_how_far_its_episodes_come(tmp_path):
+    machine = "STAGES = ('low', 'high')\ndef next_stage(stage, pole_upright):\n"
+    machine += "    return torch.where(pole_upright > -0.9, 1, stage)\n"
+    staged = machine + "def compute_reward(pole_upright, stage):\n    return {'up': pole_upright + stage}\n"
+    results, _ = train(job(tmp_path, {"a": UPRIGHT, "b": staged}))
+    low, high = results["b", 0].stages
+    assert low.entered == 1.0 and low.time + high.time == pytest.approx(1.0)
+    assert results["a", 0].stages == () and not results["b", 0].failure

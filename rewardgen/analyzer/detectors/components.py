@@ -26,7 +26,10 @@ COSTLY_SHARE = 0.2
 def worst_fault(evidence: TrainingEvidence) -> Iterator[Flag]:
     """Find the worst fault of each component, which makes the milder ones superfluous."""
     for name, points in evidence.curves.components.items():
-        if fault := _fault(name, points, evidence.learned):
+        fault = _fault(name, points, evidence.learned)
+        # What pays on entering a stage is active at one step of an episode.
+        rare = fault and fault.detector in ("dead-component", "negligible-component") and points[-1].activation > 0
+        if fault and not (rare and any(run.stages for run in evidence.result.slices)):
             yield fault
 
 

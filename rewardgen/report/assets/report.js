@@ -214,6 +214,7 @@
       head,
       ended && el("p", { class: "caution" }, ticked(row.reason)),
       told.length && code.length ? el("div", { class: "two even" }, el("div", {}, told), el("div", {}, code)) : el("div", {}, told, code),
+      ...stages(detail.stages),
       ...detail.trainings.flatMap(training),
       ...components(detail.components),
       talk(id),
@@ -245,6 +246,11 @@
     const title = detail.accepted ? (detail.findings.length ? "The gates let it pass, and noted" : "") : "Rejected at the gates";
     if (title && detail.findings.length) parts.push(el("h3", {}, title), list(detail.findings));
     return parts;
+  }
+  function stages(machine) {
+    if (!machine?.length) return [];
+    const boxes = machine.map(({ name, time, text }) => el("li", {}, el("strong", {}, name), el("span", { class: "share", style: `width: ${Math.max(1, 100 * time)}%` }), el("span", { class: "quiet" }, text)));
+    return [el("h3", {}, "Stages in the last evaluation"), el("ol", { class: "stages" }, boxes)];
   }
   function training({ title, seeds }) {
     const curves = seeds.filter(({ curve }) => curve.length);

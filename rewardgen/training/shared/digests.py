@@ -13,6 +13,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from rewardgen.reward.contract import Components
 from rewardgen.sim.episodes import ending_shares
 from rewardgen.sim.moments import choose_moments, crossings, row_values, spans
 from rewardgen.sim.vec_env import HIDDEN
@@ -22,6 +23,7 @@ from rewardgen.store.measurements import (
     EpisodeRow,
     EvaluationPoint,
     PathEfficiency,
+    StageReading,
     Stay,
     Swing,
 )
@@ -56,6 +58,7 @@ class SliceEvaluation:
     leading: Collection[str]  # variables whose changes decide when an episode is read
     control_step_s: float
     agents: Sequence[str] = ()  # of a game, whose episodes follow each other
+    stage: Tensor | None = None  # of the reward after each step, (T, E)
 
     @property
     def mask(self) -> Tensor:
@@ -66,7 +69,7 @@ class SliceEvaluation:
 
 def of_slice(
     evaluation: Evaluation,
-    components: Mapping[str, Tensor],
+    components: Components,
     index: int,
     episodes: int,
     rows: Sequence[EpisodeRow],
@@ -88,7 +91,30 @@ def of_slice(
         leading=leading,
         control_step_s=episode.control_step_s,
         agents=agents,
+        stage=None if components.stage is None else components.stage[: len(episode.mask)],
     )
+
+
+def stage_readings(evaluation: SliceEvaluation, stages: int) -> tuple[StageReading, ...]:
+    """Return when and for how long the episodes are in each stage; none without stages."""
+    if evaluation.stage is None:
+        return ()
+    mask, lengths = evaluation.mask, evaluation.lengths
+    last = evaluation.stage.gather(0, (lengths - 1).unsqueeze(0))[0]
+    readings = []
+    for stage in range(stages):
+        inside = (evaluation.stage == stage) & mask
+        entered = inside.any(0)
+        first = inside.int().argmax(0)[entered].double().median() if bool(entered.any()) else None
+        readings.append(
+            StageReading(
+                entered=float(entered.double().mean()),
+                first_s=None if first is None else float(first) * evaluation.control_step_s,
+                time=float(inside.sum() / mask.sum()),
+                last=float((last == stage).double().mean()),
+            )
+        )
+    return tuple(readings)
 
 
 def evaluation_point(evaluation: SliceEvaluation, env_steps: int, clipped: float = 0.0) -> EvaluationPoint:

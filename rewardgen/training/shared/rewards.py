@@ -18,6 +18,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import did_you_mean
 from rewardgen.reward import pricing
+from rewardgen.reward.contract import Components
 from rewardgen.reward.pricing import RewardProgram
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sandbox.limits import OutOfTimeError, time_limit
@@ -49,7 +50,7 @@ class PricedSlices:
     """Rewards of T steps of all envs."""
 
     total: Tensor  # sum of the components, (T, S, N) float32; zero in slices that failed or were disabled
-    components: list[Mapping[str, Tensor]]  # of each slice, name to (T, N)
+    components: list[Components]  # of each slice, name to (T, N)
     faults: list[Fault]
 
 
@@ -74,6 +75,11 @@ class Rewards:
         """Inputs that some reward reads, and `action`, in alphabetical order."""
         return sorted({"action", *(name for program in self._programs.values() for name in program.inputs)})
 
+    def stages(self, index: int) -> int:
+        """Number of stages of a slice's reward; 0 without stages."""
+        staged = self._programs[index].staged
+        return len(staged.stages) if staged else 0
+
     def keep(self, kept: Sequence[int]) -> None:
         """See `SliceLearner.keep`."""
         self._specs = [self._specs[index] for index in kept]
@@ -90,7 +96,7 @@ class Rewards:
         slices = len(self._specs)
         by_slice = {name: value.unflatten(1, (slices, -1)) for name, value in inputs.items()}
         total = by_slice["action"].new_zeros(by_slice["action"].shape[:3])
-        components: list[Mapping[str, Tensor]] = [{} for _ in range(slices)]
+        components = [Components() for _ in range(slices)]
         faults = [Fault(index, 0, "exception", text) for index, text in self._problems.items() if active[index]]
         for index in (index for index in self._programs if active[index]):
             of_slice = {name: by_slice[name][:, index] for name in self._programs[index].inputs}

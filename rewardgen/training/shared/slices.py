@@ -22,6 +22,7 @@ from rewardgen.store.measurements import (
     EvaluationPoint,
     IdleReading,
     PathEfficiency,
+    StageReading,
     episode_rows,
 )
 from rewardgen.store.records import FailureKind, SliceFailure, SliceResult, SliceSpec
@@ -51,6 +52,7 @@ class SliceLog:
     episodes: tuple[EpisodeDigest, ...] = ()
     path_efficiencies: tuple[PathEfficiency, ...] = ()
     credits: dict[str, dict[str, float]] = field(default_factory=dict)
+    stages: tuple[StageReading, ...] = ()
     idle: IdleReading | None = None
     failure: SliceFailure | None = None
 
@@ -59,8 +61,8 @@ class SliceLog:
         """True while the slice trains."""
         return self.failure is None
 
-    def note(self, evaluation: digests.SliceEvaluation, env_steps: int) -> None:
-        """Add an evaluation."""
+    def note(self, evaluation: digests.SliceEvaluation, env_steps: int, stages: int = 0) -> None:
+        """Add an evaluation, of a reward with some stages."""
         self.curve.append(digests.evaluation_point(evaluation, env_steps, statistics.fmean(self.clipped)))
         self.clipped.clear()
         for name, point in digests.component_points(evaluation, env_steps).items():
@@ -71,10 +73,11 @@ class SliceLog:
             evaluation.variables, evaluation.components, evaluation.lengths
         )
         self.credits = digests.credits(evaluation)
+        self.stages = digests.stage_readings(evaluation, stages)
 
     def result(self, env_steps: int, wall_s: float) -> SliceResult:
         """Return the result of the slice."""
-        same = ("failure", "terminations", "episodes", "path_efficiencies", "credits", "idle")
+        same = ("failure", "terminations", "episodes", "path_efficiencies", "credits", "stages", "idle")
         return SliceResult(
             **self.spec.model_dump(),
             **{name: getattr(self, name) for name in same},
@@ -147,7 +150,7 @@ class Slices:
                 episodes = self._envs.num_envs // len(self.training)
                 components, agents = priced.components[index], self._envs.agents
                 part = digests.of_slice(evaluation, components, index, episodes, self._rows, self._leading, agents)
-                log.note(part, env_steps)
+                log.note(part, env_steps, self.rewards.stages(index))
                 self._report_progress(log)
 
     def save(self, write: Callable[[int, Path], None], *, final: bool, kept: bool) -> None:
