@@ -232,6 +232,7 @@ def learner(
     settings: Annotated[
         tuple[str, ...] | None, Parameter(help=f"Of {', '.join(NAMES)}; the first is compared with.")
     ] = None,
+    reward: Annotated[Literal["human", "sparse"], Parameter(help="Reward of the tasks.")] = "human",
     seeds: Seeds = None,
     workers: Workers = None,
     steps: Annotated[int | None, Parameter(help="Control steps of each seed.", validator=_ENOUGH)] = None,
@@ -244,7 +245,8 @@ def learner(
     Example: `python -m benchmarks learner hopper half_cheetah --settings task --settings dense`
     """
     chosen = {"tasks": tasks or None, "settings": settings, "seeds": seeds, "workers": workers, "steps": steps}
-    return show(bench_learner(_given(LearnerOptions(), quick, folder=folder, **chosen), _say), json)
+    options = _given(LearnerOptions(), quick, reward=reward, folder=folder, **chosen)
+    return show(bench_learner(options, _say), json)
 
 
 @app.command

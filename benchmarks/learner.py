@@ -1,4 +1,4 @@
-"""`python -m benchmarks learner`: settings of our learners, by what the human rewards of tasks reach with them."""
+"""`python -m benchmarks learner`: settings of our learners, by what the tasks' own rewards reach with them."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "task": {},
     "std": {"std_rate": 1.0},
     **PROFILES,
+    "rnd": {"bonus": "rnd"},
+    "count": {"bonus": "count"},
 }
 """Settings of PPO by name, as changes of those that a task ships (`task`)."""
 SAC = "sac"
@@ -52,6 +54,7 @@ class LearnerOptions(NamedTuple):
     """Options of the measurement.
 
     Attributes:
+        reward: Reward of each task, `human` or `sparse`.
         settings: Some of `NAMES`; the others are compared with the first.
         tasks: Names of tasks; both halves if empty.
         seeds: Seeds of each training.
@@ -60,7 +63,8 @@ class LearnerOptions(NamedTuple):
         workers: Trainings at a time, one process each.
     """
 
-    settings: tuple[str, ...] = tuple(SETTINGS)
+    reward: str = "human"
+    settings: tuple[str, ...] = ("task", "std", *PROFILES)
     tasks: tuple[str, ...] = ()
     seeds: int = 5
     steps: int | None = None
@@ -89,7 +93,7 @@ def bench_learner(options: LearnerOptions, say: Say) -> Report:
 
     Raises:
         UsageError: There is no such setting.
-        TaskError: A task is unknown or has no human reward.
+        TaskError: A task is unknown or has no such reward.
         WorkerError: A slice failed.
     """
     for name in options.settings:
@@ -102,7 +106,7 @@ def bench_learner(options: LearnerOptions, say: Say) -> Report:
     intervals = _comparisons(options, tasks, done)
     return Report(
         bench="learner",
-        settings={"seeds": options.seeds, "steps": options.steps or "the task's"},
+        settings={"reward": options.reward, "seeds": options.seeds, "steps": options.steps or "the task's"},
         figures=tuple(_figures(done)),
         notes=(
             f"Below: probability that a seed beats one of `{options.settings[0]}`, mean over tasks, 95 % interval.",
@@ -113,11 +117,12 @@ def bench_learner(options: LearnerOptions, say: Say) -> Report:
 
 
 def _outcome(options: LearnerOptions, task: str, name: str, say: Say) -> Outcome:
-    """Train the task's human reward."""
+    """Train the task's own reward."""
     measured = get_or_measure(lasting_reference(task))
-    if "human" not in measured.baselines:
-        raise TaskError(f"{task} has no `human_reward` to train with", "name other tasks")
-    rewards = [RewardSpec(candidate_id="human", source=measured.baselines["human"], is_baseline=True)]
+    reward = options.reward
+    if reward not in measured.baselines:
+        raise TaskError(f"{task} has no `{reward}_reward` to train with", "name other tasks")
+    rewards = [RewardSpec(candidate_id=reward, source=measured.baselines[reward], is_baseline=True)]
     return trained_once(
         options.folder, task, name, settings_named(name, task, options.steps), rewards, options.seeds, say
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rewardgen.api.display import Table
 from rewardgen.api.measuring import Named, is_task, limits_of, referred, require_whole
 from rewardgen.api.reward import Reward, reward_source
-from rewardgen.core.config import Device
+from rewardgen.core.config import Bonus, Device
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
@@ -116,6 +116,7 @@ def train(
     first_seed: int | None = None,
     trainer: str | None = None,
     device: Device | Literal["auto"] = "cpu",
+    bonus: Bonus | None = None,
     folder: str | Path | None = None,
     trainings: str | Path = TRAININGS,
     workers: int | None = None,
@@ -136,6 +137,7 @@ def train(
         first_seed: First seed; default: the first that the run has not used, or 0 for a task.
         trainer: Trainer for a task; default: the one that the task has settings for, or PPO.
         device: Device for a task: see `RunConfig.device`.
+        bonus: Exploration bonus for a task: see `RunConfig.bonus`.
         folder: Folder of the results; default: a new one in `trainings/` of the run, or in `trainings`.
         trainings: Folder of the trainings of tasks.
         workers: Training processes; default: the CPU cores.
@@ -153,10 +155,13 @@ def train(
     if steps is not None:
         require_whole("control steps", steps, LEAST_STEPS)
     run = None if is_task(target) else _run(target, Path(runs_dir))
-    if run and (trainer or device != "cpu"):
-        message = "a run's reward is trained with the trainer and device of the run"
+    if run and (trainer or bonus or device != "cpu"):
+        message = "a run's reward is trained with the trainer, bonus and device of the run"
         raise UsageError(message, "name the task and give the reward's file instead")
-    order, unused, notes = _of_run(run, reward, agreed) if run else _of_task(str(target), reward, trainer, device)
+    if run:
+        order, unused, notes = _of_run(run, reward, agreed)
+    else:
+        order, unused, notes = _of_task(str(target), reward, trainer, device, bonus)
     if steps is not None:
         settings = order.training.settings | {"env_steps": steps}
         order = order._replace(training=order.training.model_copy(update={"settings": settings}))
@@ -183,12 +188,16 @@ _Order = tuple[RewardTraining, int, list[str]]
 
 
 def _of_task(
-    named: str, reward: str | Path | Reward | None, trainer: str | None, device: Device | Literal["auto"]
+    named: str,
+    reward: str | Path | Reward | None,
+    trainer: str | None,
+    device: Device | Literal["auto"],
+    bonus: Bonus | None,
 ) -> _Order:
     task = lasting_reference(named)
     measured = get_or_measure(task)
     trainer = trainer or trainer_of(measured)
-    settings = settings_for(trainer, measured, device=device)
+    settings = settings_for(trainer, measured, device=device, bonus=bonus)
     if reward is None and "human" not in measured.baselines:
         raise TaskError(f"{measured.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
     card_for(trainer, measured)  # raises if the trainer cannot learn the task's actions

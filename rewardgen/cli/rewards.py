@@ -25,7 +25,7 @@ from rewardgen.cli.output import (
     print_json,
     with_runs_dir,
 )
-from rewardgen.core.config import Device
+from rewardgen.core.config import Bonus, Device
 from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
@@ -49,6 +49,9 @@ Steps = Annotated[
 ]
 AnyDevice = Annotated[
     Device | Literal["auto"], Parameter(help="`cpu`, `cuda`, or `auto` for a GPU if there is one; tasks only.")
+]
+AnyBonus = Annotated[
+    Bonus | None, Parameter(help="Exploration bonus, `rnd` or `count`, of the trainer `ppo`; tasks only.")
 ]
 Folder = Annotated[
     Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
@@ -93,6 +96,7 @@ def train(
     seeds: Seeds = 3,
     first_seed: FirstSeed = None,
     trainer: Trainer = None,
+    bonus: AnyBonus = None,
     device: AnyDevice = "cpu",
     folder: Folder = None,
     workers: Workers = None,
@@ -105,7 +109,8 @@ def train(
     More `--seeds` with the same other options train only the missing seeds.
     """
     options: dict[str, Any] = {"steps": steps, "seeds": seeds, "first_seed": first_seed, "trainer": trainer}
-    options |= {"device": device, "folder": folder, "workers": workers, "runs_dir": runs_dir, "agreed": yes}
+    options |= {"bonus": bonus, "device": device, "folder": folder, "workers": workers}
+    options |= {"runs_dir": runs_dir, "agreed": yes}
     training = train_reward(target, reward, **options)
     code = 0 if training.fitness else 1
     if json:

@@ -30,7 +30,7 @@ GROUPS = {
     "Task": ("goal", "init"),
     "Model": ("model", "critic_model", "api_base", "prompts", "max_cost", "max_tokens"),
     "Search": ("generations", "candidates", "seeds", "final_seeds", "strategy", "seed", "max_minutes"),
-    "Training": ("trainer", "env_steps", "device", "workers", "executor"),
+    "Training": ("trainer", "env_steps", "bonus", "device", "workers", "executor"),
     "Safety": ("sandbox",),
     "Output": ("films",),
 }

@@ -28,6 +28,9 @@ Device = Literal["cpu", "cuda", "warp-cpu"]
 """Device of simulation and learning: CPU cores, a GPU by MuJoCo Warp, or MuJoCo Warp on the CPU, a slow trial of the
 GPU's code."""
 
+Bonus = Literal["rnd", "count"]
+"""Exploration bonus in training: random network distillation, or a hash count of observations."""
+
 FURTHER_SHARE = 3
 """Trainings with further seeds are at most one per this many other trainings of the search."""
 
@@ -77,6 +80,10 @@ class RunConfig(Frozen):
     """Trainer of the policies; default: the one that the task has settings for, or `ppo`."""
     env_steps: int | None = Field(default=None, ge=1000)
     """Control steps of each training, in whole updates; default: the task's setting."""
+    bonus: Bonus | None = None
+    """Exploration bonus in all trainings, for a task whose reward is rarely reached: `rnd`, the error of predicting a
+    random network, or `count`, rarity of the observation. The bonus fades out before the last fifth of a training and
+    never enters fitness. Only the trainer `ppo` has one."""
     device: Device | Literal["auto"] = "cpu"
     """Device of simulation and learning: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or
     `warp-cpu`, the GPU's code on the CPU. Fitness is always measured on the CPU."""

@@ -222,6 +222,9 @@ def _curve_lines(analysis: Analysis) -> list[str]:
         change = f"{_change(parent, name, series[-1].mean, unit):>8}" if parent else ""
         row = _row(_titled(name, unit), width, cells).ljust(width + _PLAIN.width * len(points))
         lines.append((row + ends + change).rstrip())
+    if any(point.bonus for point in curves.curve):
+        paid = ", ".join(f"{100 * point.bonus:.0f}" for point in points)
+        lines += _wrapped(f"exploration bonus: {paid} % of the rewards trained on, up to these steps")
     if tiny:
         lines += _wrapped(f"under 1 % of the reward throughout: {', '.join(tiny)}")
     if components:

@@ -271,8 +271,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
             f"{task.card.name} has no human reward, so `--target-fitness human` is never reached",
             "give a number, or write a `human_reward` in the task file",
         )
-    settings = settings_for(config.trainer, task, config.env_steps, config.device)
-    card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device)
+    settings = settings_for(config.trainer, task, config.env_steps, config.device, config.bonus)
+    card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device, config.bonus)
     if settings.origin:
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     if source:

@@ -61,6 +61,8 @@ class EvaluationPoint(Frozen):
     clipped: Share = 0.0
     """Part of the training reward since the last evaluation, by size, that the learner cut off: pay of single steps
     beyond ten standard deviations of the discounted return."""
+    bonus: Share = 0.0
+    """Part of an exploration bonus in what the policy was trained on since the last evaluation, by size."""
     endings: dict[str, Share] = Field(default={}, max_length=64)
     """Share of the episodes that ended by each cause; `time limit` for the rest. Empty in older runs."""
 

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from rewardgen.core.config import Device, RunConfig
+from rewardgen.core.config import Bonus, Device, RunConfig
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
@@ -20,6 +20,7 @@ from rewardgen.training.sac import trainer as _sac  # noqa: F401
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
+_BONUS_NOTE = "In the first four fifths of training, a bonus for rare observations is added to the reward."
 USUAL = "usual"
 """Name of a trainer's defaults where settings race."""
 
@@ -30,12 +31,17 @@ def trainer_of(task: MeasuredTask) -> str:
 
 
 def settings_for(
-    trainer: str | None, task: MeasuredTask, env_steps: int | None = None, device: Device | Literal["auto"] = "cpu"
+    trainer: str | None,
+    task: MeasuredTask,
+    env_steps: int | None = None,
+    device: Device | Literal["auto"] = "cpu",
+    bonus: Bonus | None = None,
 ) -> TrainerSettings:
     """Return the settings of a trainer on a task: the task's, else tuned ones for its environment, else the defaults.
 
     Raises:
-        UsageError: The trainer or a setting is unknown, or the trainer or the task needs the CPU.
+        UsageError: The trainer or a setting is unknown, the trainer has no exploration bonus, or the trainer or the
+            task needs the CPU.
         MachineError: The device needs a package that is not installed.
     """
     trainer = trainer or trainer_of(task)
@@ -50,7 +56,11 @@ def settings_for(
     elif device not in ("cpu", "auto"):
         message = f"{task.card.name} is simulated" if not task.on_device else f"the trainer `{trainer}` trains"
         raise UsageError(f"{message} on the CPU only", "leave out `--device`")
-    return settings if env_steps is None else settings.model_copy(update={"env_steps": env_steps})
+    if bonus and "bonus" not in kind.settings.model_fields:
+        message = f"the trainer `{trainer}` has no exploration bonus"
+        raise UsageError(message, f"leave out `--bonus`, or train with `--trainer {DEFAULT_TRAINER}`")
+    changes = {"env_steps": env_steps, "bonus": bonus}
+    return settings.model_copy(update={name: value for name, value in changes.items() if value is not None})
 
 
 def raced_settings(config: RunConfig, task: MeasuredTask, usual: TrainerSettings) -> dict[str, TrainerSettings]:
@@ -78,6 +88,7 @@ def card_for(
     env_steps: int | None = None,
     seeds: int = 0,
     device: Device | Literal["auto"] = "cpu",
+    bonus: Bonus | None = None,
 ) -> TaskCard:
     """Return a task's card with its learner, settings and number of seeds (0 if unknown); see `settings_for`.
 
@@ -85,11 +96,12 @@ def card_for(
         UsageError: As `settings_for`, or the trainer cannot learn the task's actions.
     """
     trainer = trainer or trainer_of(task)
-    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device)
+    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device, bonus)
     if task.card.choices and not kind.chooses:
         message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(message, "train with `--trainer sb3-ppo`")
-    notes = f"{kind.notes} {settings.origin}".strip()
+    bonus_note = _BONUS_NOTE if getattr(settings, "bonus", None) else ""
+    notes = " ".join(filter(None, (kind.notes, settings.origin, bonus_note)))
     update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
     return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})
 

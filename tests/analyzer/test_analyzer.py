@@ -33,6 +33,13 @@ def test_fitness_is_shown_by_seed():
     assert table(fitness=(0.8, 1.0)).startswith("fitness 0.9 (by seed: 0.8, 1); success 50 %\n")
 
 
+def test_an_exploration_bonus_is_shown_as_a_share_of_what_was_trained_on_and_only_if_there_is_one():
+    shares = (0.5, 0.25, 0.1, 0.0, 0.0, 0.0)
+    points = tuple(point.model_copy(update={"bonus": share}) for point, share in zip(curve(), shares, strict=True))
+    assert "exploration bonus: 50, 25, 10, 0, 0 % of" in table(curves=points)
+    assert "bonus" not in table()
+
+
 def outcome(fitness, ending="time limit"):
     return EpisodeOutcome(fitness=fitness, success=fitness > 0.5, steps=100, ending=ending)
 

@@ -48,10 +48,12 @@ def test_unknown_settings_are_named():
     assert "dense" in caught.value.hint
 
 
-def test_a_task_without_a_human_reward_is_named(tmp_path):
-    task = point(tmp_path, ("    def human_reward", "    def another_reward"))
-    with pytest.raises(TaskError, match="has no `human_reward`"):
-        bench_learner(LearnerOptions(settings=("task",), tasks=(task,), folder=tmp_path), lambda message: None)
+@pytest.mark.parametrize("reward", ["human", "sparse"])
+def test_a_task_without_the_reward_to_train_with_is_named(tmp_path, reward):
+    task = point(tmp_path, (f"    def {reward}_reward", "    def another_reward"))
+    options = LearnerOptions(reward, settings=("task",), tasks=(task,), folder=tmp_path)
+    with pytest.raises(TaskError, match=f"has no `{reward}_reward`"):
+        bench_learner(options, lambda message: None)
 
 
 @pytest.mark.slow

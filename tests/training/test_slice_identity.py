@@ -49,6 +49,7 @@ ODD = USUAL.model_copy(
         "recompute_advantages": True,
     }
 )
+RND, COUNT = ({"bonus": bonus, "rollout_steps": 7} for bonus in ("rnd", "count"))  # several rollouts with a bonus
 SAC = SacSettings(env_steps=320, num_envs=16, batch=32, random_steps=128, evaluation_phases=2, evaluation_envs=3)
 ODD_SAC = SAC.model_copy(
     update={
@@ -109,6 +110,9 @@ def test_on_a_device_too(tmp_path):
     [
         pytest.param("cartpole", USUAL, id="cartpole-usual"),
         pytest.param("walker2d", ODD, id="walker2d-odd"),
+        pytest.param("cartpole", USUAL.model_copy(update=RND), id="cartpole-rnd", marks=pytest.mark.slow),
+        pytest.param("walker2d", ODD.model_copy(update=RND), id="walker2d-odd-rnd"),
+        pytest.param("walker2d", ODD.model_copy(update=COUNT), id="walker2d-odd-count"),
         pytest.param("cartpole", SAC, id="cartpole-sac", marks=pytest.mark.slow),
         pytest.param("walker2d", ODD_SAC, id="walker2d-odd-sac"),
         pytest.param("hopper", FIVE_SAC, id="hopper-five-sac"),

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.training.ppo import update as ppo
+from rewardgen.training.ppo.bonus import BONUSES
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
 from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.settings import PpoSettings
@@ -34,6 +35,9 @@ class Learner:
         rates = self.networks.rates(settings.value_rate, settings.std_rate)
         self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
         self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
+        sources = slice_generators(seeds, "bonus", device)
+        self._bonus = BONUSES[settings.bonus](observation, settings, sources) if settings.bonus else None
+        self.bonus_shares: Sequence[float] = ()
         self._orders = slice_generators(seeds, "minibatches", device)
 
     def act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
@@ -52,6 +56,8 @@ class Learner:
         settings, observation = self._settings, self.normaliser(_rows(rollout.observation))
         final_observation = self.normaliser(_rows(rollout.final_observation))
         reward = self._scaler(reward, rollout.done) if settings.normalise_reward else reward
+        if self._bonus:
+            reward, self.bonus_shares = self._bonus.added(reward, final_observation, rollout.done)
         log_std = self.networks.log_std.clone()
         times, epochs = (settings.epochs, 1) if settings.recompute_advantages else (1, settings.epochs)
         for _ in range(times):
@@ -93,6 +99,8 @@ class Learner:
         self.normaliser = ObservationNormaliser(self.normaliser.moments.of_slices(rows))
         self._optimiser.keep(self.networks.flat, rows)
         self._scaler.keep(rows)
+        if self._bonus:
+            self._bonus.keep(rows)
         self._orders = [self._orders[row] for row in rows]
 
 

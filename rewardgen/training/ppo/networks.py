@@ -29,10 +29,7 @@ class NetworkSizes:
         """Parameter name to its shape in one slice; biases are (1, out) so that they broadcast over rows."""
         shapes: dict[str, tuple[int, ...]] = {}
         for network, outputs in (("policy", self.action), ("value", 1)):
-            widths = (self.observation, *self.hidden, outputs)
-            for layer, (fan_in, fan_out) in enumerate(pairwise(widths)):
-                shapes[f"{network}.{layer}.weight"] = (fan_in, fan_out)
-                shapes[f"{network}.{layer}.bias"] = (1, fan_out)
+            shapes |= layer_shapes(network, (self.observation, *self.hidden, outputs))
         return {**shapes, "log_std": (1, self.action)}
 
 
@@ -46,18 +43,18 @@ class ActorCritic:
     def __init__(self, sizes: NetworkSizes, flat: Tensor) -> None:
         self.sizes = sizes
         self.flat = flat.detach().clone()
-        self.parameters = _views(sizes, self.flat)
+        self.parameters = views(sizes.shapes(), self.flat)
         self._gradient = torch.zeros_like(self.flat)
-        self._gradients = _views(sizes, self._gradient)
+        self._gradients = views(sizes.shapes(), self._gradient)
         self._policy, self._value = (
-            StackedMLP(_layers(self.parameters, network), _layers(self._gradients, network))
+            StackedMLP(layers(self.parameters, network), layers(self._gradients, network))
             for network in ("policy", "value")
         )
 
     def rates(self, value: float, log_std: float) -> Tensor:
         """Learning rate of every parameter (P,), relative to the policy network's."""
         rates = torch.ones_like(self.flat[:1])
-        for name, part in _views(self.sizes, rates).items():
+        for name, part in views(self.sizes.shapes(), rates).items():
             part.mul_(log_std if name == "log_std" else value if name.startswith("value") else 1.0)
         return rates[0]
 
@@ -89,14 +86,23 @@ class ActorCritic:
         return self._gradient
 
 
-def _views(sizes: NetworkSizes, flat: Tensor) -> dict[str, Tensor]:
+def layer_shapes(network: str, widths: Sequence[int]) -> dict[str, tuple[int, ...]]:
+    """Parameter name to its shape in one slice, for the layers of a perceptron; see `NetworkSizes.shapes`."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for layer, (fan_in, fan_out) in enumerate(pairwise(widths)):
+        shapes[f"{network}.{layer}.weight"] = (fan_in, fan_out)
+        shapes[f"{network}.{layer}.bias"] = (1, fan_out)
+    return shapes
+
+
+def views(shapes: Mapping[str, tuple[int, ...]], flat: Tensor) -> dict[str, Tensor]:
     """Named parts (S, ...) of flat parameters (S, P)."""
-    shapes = sizes.shapes()
     parts = flat.split([prod(shape) for shape in shapes.values()], dim=1)
     return {name: part.view(len(flat), *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
 
 
-def _layers(parts: Mapping[str, Tensor], network: str) -> list[Weights]:
+def layers(parts: Mapping[str, Tensor], network: str) -> list[Weights]:
+    """Weights of a network's layers, from parts by name."""
     weights = [name for name in parts if name.startswith(network) and name.endswith("weight")]
     return [Weights(parts[name], parts[name.removesuffix("weight") + "bias"]) for name in weights]
 

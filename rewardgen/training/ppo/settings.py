@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from rewardgen.core.config import Device
+from rewardgen.core.config import Bonus, Device
 from rewardgen.core.errors import UsageError
 from rewardgen.store.records import TrainerSettings
 from rewardgen.training.artifacts import TrainJob
@@ -63,6 +63,10 @@ class PpoSettings(DeviceSettings):
     """Standard deviation of the untrained policy, in units of half the action range."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_reward: bool = True
+    bonus: Bonus | None = None
+    """Exploration bonus, added to the normalised reward; see `rewardgen.training.ppo.bonus`."""
+    bonus_weight: float = Field(default=0.3, gt=0.0)
+    """Initial weight of the bonus. At 1, the discounted returns of the bonus and of the reward spread alike."""
     recompute_advantages: bool = False
     """True to estimate advantages and value targets anew in each epoch (Andrychowicz et al. 2021, section 3.5)."""
 

@@ -32,6 +32,8 @@ _CRITICS = 2
 class SacLearner:
     """SAC for S slices; see `rewardgen.training.shared.batch.SliceLearner`."""
 
+    bonus_shares: Sequence[float] = ()
+
     def __init__(
         self, observation: int, action: int, seeds: Sequence[int], settings: SacSettings, device: torch.device
     ) -> None:

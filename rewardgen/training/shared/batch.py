@@ -34,6 +34,9 @@ class SavedStack(PolicyStack, Protocol):
 class SliceLearner(Protocol):
     """The learning half of a batch of S slices. A slice learns the same alone and among others, to the last bit."""
 
+    bonus_shares: Sequence[float]
+    """Part of an exploration bonus in what each slice learned from last, by size; empty if there is no bonus."""
+
     def act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """Actions and their means (S, N, A), in units of half the action range.
 
@@ -124,6 +127,8 @@ class SliceBatch:
             slices.disable(fault.slice, fault.kind, fault.message, self._env_steps + further_steps)
         for log, share in zip(slices.training, learner.learn(rollout, priced.total), strict=True):
             log.clipped.append(share)
+        for log, share in zip(slices.training, learner.bonus_shares, strict=False):
+            log.bonus.append(share)
         self._env_steps += settings.rollout_steps * settings.num_envs
         for index in learner.diverged():
             slices.disable(index, "diverged", "the networks' parameters are no longer finite", self._env_steps)

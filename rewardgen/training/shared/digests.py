@@ -117,8 +117,10 @@ def stage_readings(evaluation: SliceEvaluation, stages: int) -> tuple[StageReadi
     return tuple(readings)
 
 
-def evaluation_point(evaluation: SliceEvaluation, env_steps: int, clipped: float = 0.0) -> EvaluationPoint:
-    """Return the point on the slice's learning curve; `clipped` is the share of the reward that the learner clipped."""
+def evaluation_point(
+    evaluation: SliceEvaluation, env_steps: int, clipped: float = 0.0, bonus: float = 0.0
+) -> EvaluationPoint:
+    """Return the point on the slice's learning curve; `clipped` and `bonus` are as in `EvaluationPoint`."""
     mask = evaluation.mask
     totals = (value.double() * mask for value in evaluation.components.values())
     returns = sum(totals, torch.zeros_like(mask.double())).sum(0)
@@ -133,6 +135,7 @@ def evaluation_point(evaluation: SliceEvaluation, env_steps: int, clipped: float
         return_correlation=_correlation(returns, evaluation.fitness),
         success_correlation=_correlation(returns, evaluation.success),
         clipped=clipped,
+        bonus=bonus,
         endings=ending_shares(evaluation.endings),
     )
 

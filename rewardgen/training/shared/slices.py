@@ -47,6 +47,8 @@ class SliceLog:
     curve: list[EvaluationPoint] = field(default_factory=list)
     clipped: list[float] = field(default_factory=list)
     """Share of the reward that was clipped in each rollout since the last evaluation."""
+    bonus: list[float] = field(default_factory=list)
+    """Share of the exploration bonus in each rollout since the last evaluation; empty if the learner has none."""
     components: dict[str, list[ComponentPoint]] = field(default_factory=dict)
     terminations: dict[str, float] = field(default_factory=dict)
     episodes: tuple[EpisodeDigest, ...] = ()
@@ -63,8 +65,10 @@ class SliceLog:
 
     def note(self, evaluation: digests.SliceEvaluation, env_steps: int, stages: int = 0) -> None:
         """Add an evaluation, of a reward with some stages."""
-        self.curve.append(digests.evaluation_point(evaluation, env_steps, statistics.fmean(self.clipped)))
+        clipped, bonus = statistics.fmean(self.clipped), statistics.fmean(self.bonus or [0.0])
+        self.curve.append(digests.evaluation_point(evaluation, env_steps, clipped, bonus))
         self.clipped.clear()
+        self.bonus.clear()
         for name, point in digests.component_points(evaluation, env_steps).items():
             self.components.setdefault(name, []).append(point)
         self.terminations = self.curve[-1].endings
