@@ -19,7 +19,7 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.records import SliceResult
+from rewardgen.store.records import RewardSpec, SliceResult
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import names_task
@@ -137,7 +137,8 @@ def evaluate(
     with scratch_folder() as scratch:
         setup = _setup(reference.history, scratch, workers or usable_cores())
         paths = {result.spec: [reference.folder.policies / phase / str(result.policy)] for result in slices}
-        measured = measured_policies(setup, paths, seed=seed, episodes=episodes)
+        spec = RewardSpec(candidate_id=reference.candidate, source=reference.source)
+        measured = measured_policies(setup, paths, {spec.candidate_id: spec}, seed=seed, episodes=episodes)
     policies = [_measurement(result, measured[result.spec]) for result in slices]
     folder, history, id = reference.folder, reference.history, reference.candidate
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []

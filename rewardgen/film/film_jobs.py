@@ -18,7 +18,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError, TaskError
 from rewardgen.core.files import write_atomic
-from rewardgen.film.film_index import SCENE, motion_name
+from rewardgen.film.film_index import PURPOSE, SCENE, SEED, STARTS, motion_name
 from rewardgen.film.scene import dressed, moving_geoms, outlines
 from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
@@ -34,9 +34,6 @@ from rewardgen.training.policies import Policy, load_policy, misfit
 from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.shared.seeding import derive_seed
 
-STARTS = 5
-"""Episodes of which the middle one by fitness is filmed."""
-_SEED = 0
 _FASTEST, _USUAL = 30.0, 25.0
 """Most frames per second, and the rate where there are more control steps."""
 _MOST_POINTS = 300
@@ -95,7 +92,7 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
 
 
 def _envs(task: Task, renderer: str) -> VecEnv:
-    seeds = [derive_seed(_SEED, "film")]
+    seeds = [derive_seed(SEED, PURPOSE)]
     os.environ |= {**_HEADLESS, "MUJOCO_GL": renderer}
     try:
         envs = task.make_envs(seeds, STARTS, pictures=True)

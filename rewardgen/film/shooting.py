@@ -23,8 +23,9 @@ from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
-from rewardgen.film.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
+from rewardgen.film.film_index import PURPOSE, SCENE, SEED, STARTS, Film, Shot, add_films, films_folder, motion_name
 from rewardgen.llm.protocol import Note
+from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import register
@@ -35,6 +36,7 @@ from rewardgen.store.records import BASELINES, RewardSpec, SliceResult
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import shipped_tasks
+from rewardgen.training.measuring import Play, act
 from rewardgen.training.protocol import POLICY_KINDS
 
 PLAY = register(
@@ -278,6 +280,11 @@ def play(
         except OSError as error:
             problem = f"its policy cannot be read: {error.strerror or error}"
             problems[take.name] = Played(name=take.name, problem=problem)
+    limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
+    staged = [take for take in takes if stage_names(take.source) and take.name not in problems]
+    plays = [Play(f"{take.name}.npz", _reward_of(take), PURPOSE) for take in staged]
+    for play in plays:
+        act(history.config.task, [play], policies, scratch / f"act-{play.file}", limits, SEED, STARTS)
     payload = {
         "task": history.config.task,
         "folder": str(policies),
@@ -287,7 +294,6 @@ def play(
         "seconds": seconds,
         "speed": speed,
     }
-    limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
     answer: dict[str, Any] = {}
     for how in (ways := _renderers()):  # one worker each: a process can load one OpenGL only
         asked = payload | {"renderer": "glfw" if how == "cgl" else how}  # Gymnasium's name on macOS
@@ -334,12 +340,15 @@ class _Components(Frozen):
     )
 
 
+def _reward_of(take: Take) -> RewardSpec:
+    return RewardSpec(candidate_id=take.id, source=take.source, is_baseline=take.id in BASELINES)
+
+
 def _components(history: History, take: Take, played: Played, scratch: Path) -> dict[str, tuple[float, ...]]:
     """Pay of each component of a reward at each frame; empty if the reward fails."""
-    reward = RewardSpec(candidate_id=take.id, source=take.source, is_baseline=take.id in BASELINES)
     payload = {
         "file": str(scratch / "rollout" / f"{take.name}-steps.npz"),
-        "reward": reward.model_dump(mode="json"),
+        "reward": _reward_of(take).model_dump(mode="json"),
         "steps": played.steps,
         "step_s": played.step_s,
     }

@@ -11,6 +11,7 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.reward.export import reward_file
+from rewardgen.reward.stages import stages_seen
 from rewardgen.store.events import Event
 from rewardgen.store.history import History, Summary
 from rewardgen.store.journal import Listener
@@ -109,6 +110,7 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
     origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
     policy = "`policy.npz` has the median fitness of the fresh seeds." if has_policy else "The policies were removed."
     loads = has_policy and policy_loader(history.training)
+    seen, stage = stages_seen(candidate.source), ", stage" if stages_seen(candidate.source) else ""
     act = ["", "from policy import load  # needs numpy", "action = load().act(observation)  # in actuator units"]
     lines = [
         f"# A reward for {card.name}",
@@ -129,11 +131,12 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
         "",
         "```python",
         "from reward import INPUTS, reward_and_components  # needs torch",
-        "reward, components = reward_and_components(inputs)  # a dict: INPUTS to tensors (N,) or (N, k)",
+        f"reward, components{stage} = reward_and_components(inputs{stage})  # a dict: INPUTS to tensors (N,) or (N, k)",
         *(act if loads else []),
         "```",
         "",
         *(["The entries of an observation:", "", card.observation, ""] if loads and card.observation else []),
+        *([seen, ""] if loads and seen else []),
         "`rewardgen export` makes an environment and policies in other formats of it.",
     ]
     return "\n".join(lines) + "\n"

@@ -43,6 +43,12 @@ def stage_names(source: str) -> tuple[str, ...]:
     return tuple(str(part.value) for part in declared.elts if isinstance(part, ast.Constant)) if declared else ()
 
 
+def stages_seen(source: str) -> str:
+    """Return a sentence on what policies see of a reward's stages; empty without stages."""
+    names = stage_names(source)
+    return f"Observations end with {len(names)} numbers, 1 for the present stage: {', '.join(names)}." if names else ""
+
+
 def check_stages(tree: ast.Module) -> Iterator[Finding]:
     """Find faults in the form of a reward that defines `next_stage`.
 

@@ -184,7 +184,7 @@ def record_episodes(
     policy: ActFunction,
     *,
     names: Iterable[str] = (),
-    watch: Callable[[Step, Tensor], None] | None = None,
+    watch: Callable[[Step, Tensor], object] | None = None,
     anew: bool = False,
 ) -> Recording:
     """Reset all envs and run one whole episode in each; finished envs rest.

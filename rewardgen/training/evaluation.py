@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -29,6 +29,9 @@ from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.result_validation import PolicyMeasurement
 from rewardgen.training.shared.seeding import derive_seed
 
+if TYPE_CHECKING:
+    from rewardgen.training.shared.stage_eyes import StageEyes
+
 _KEPT = 3
 """Recorded episodes of a slice's final policy."""
 _QUANTILES = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)
@@ -45,13 +48,19 @@ class Evaluation:
     problems: dict[int, str]  # index of a slice to the reason why it could not be measured
 
 
-def evaluate(task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = ()) -> Evaluation:
+def evaluate(
+    task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = (), eyes: StageEyes | None = None
+) -> Evaluation:
     """Run the first episode of every env, the same at every call, and measure each slice as if it were alone.
 
     A fitness that raises is the slice's problem, not an error: one policy may have caused it, or all. A lack of memory
     is no policy's.
     """
-    recording = record_episodes(envs, policy.act, names=names, anew=True)
+    if eyes is None:
+        recording = record_episodes(envs, policy.act, names=names, anew=True)
+    else:
+        act, follow = (lambda seen: policy.act(eyes.see(seen))), (lambda step, alive: eyes.follow(step))
+        recording = record_episodes(envs, act, names=names, anew=True, watch=follow)
     episode = recording.episode
     episodes = len(episode.lengths) // policy.slices
     fitness = torch.full_like(episode.lengths, torch.nan, dtype=torch.float64)

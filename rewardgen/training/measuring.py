@@ -9,20 +9,24 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError, TaskError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TrainerSettings
+from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec, TrainerSettings
 from rewardgen.store.run_folder import MOST_POLICY_BYTES
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.artifacts import episodes_name, policy_names
 from rewardgen.training.protocol import POLICY_KINDS, TrainerSetup
 from rewardgen.training.result_validation import PolicyMeasurement, measurements
 
+ACT = register("act", "rewardgen.training.acting:act_job", reads=("folder",), inputs=TASK_FILES)
 EVALUATE = register("evaluate", "rewardgen.training.evaluation:evaluate_job", reads=("folder",), inputs=TASK_FILES)
 
 _EVALUATION_SEED = 0
@@ -35,17 +39,18 @@ def evaluated(
     results: Sequence[SliceResult],
     trained: Path,
     folder: Path,
+    rewards: Mapping[str, RewardSpec],
     cancel: threading.Event | None = None,
 ) -> list[SliceResult]:
     """Add the measured fitness of their policies to the results of a training; failed ones stay as they are.
 
-    Copies policies from the folder `trained`, and measured ones with their episodes to `folder`. `setup.workers`
-    processes measure. Raises as `measured_policies`.
+    `rewards` are those of the policies, by candidate. Copies policies from the folder `trained`, and measured ones with
+    their episodes to `folder`. `setup.workers` processes measure. Raises as `measured_policies`.
     """
     policies = {
         result.spec: [trained / name for name in policy_names(result.spec)] for result in results if not result.failure
     }
-    measured = measured_policies(setup, policies, cancel=cancel)
+    measured = measured_policies(setup, policies, rewards, cancel=cancel)
     concluded = [result if result.failure else _concluded(result, measured[result.spec]) for result in results]
     for result in concluded:
         for name, place in ((result.policy, "policies"), (result.episodes_file, "episodes")):
@@ -57,6 +62,7 @@ def evaluated(
 def measured_policies(
     setup: TrainerSetup,
     policies: Mapping[SliceSpec, Sequence[Path]],
+    rewards: Mapping[str, RewardSpec],
     *,
     seed: int = _EVALUATION_SEED,
     episodes: int = STARTS,
@@ -64,9 +70,13 @@ def measured_policies(
 ) -> dict[SliceSpec, PolicyMeasurement]:
     """Measure stored policies in `setup.workers` processes, over a number of episodes each.
 
+    Policies that see the stages of their reward act in processes of their own, which run generated code; then their
+    actions are played again and measured in processes that load none.
+
     Args:
         setup: Arguments of a trainer; its limits are those of one policy.
         policies: Files of each slice: the final policy, then the one before, if it counts too.
+        rewards: The rewards that they were trained with, by candidate.
         seed: Seed of the episodes' starts; by default that of runs.
         episodes: Episodes of each policy.
         cancel: Ends the workers when set.
@@ -82,12 +92,75 @@ def measured_policies(
     specs = [spec for spec, problem in problems.items() if not problem]
     number = min(len(specs), max(setup.workers, -(-len(specs) * episodes // _MOST_EPISODES)))
 
+    staged = {id: reward for id, reward in rewards.items() if stage_names(reward.source)}
+
     def measure(part: int) -> list[PolicyMeasurement]:
-        return _measured(setup, specs[part::number], setup.scratch / f"measure-{part}", cancel, seed, episodes)
+        mine, scratch = specs[part::number], setup.scratch / f"measure-{part}"
+        for id in dict.fromkeys(spec.candidate_id for spec in mine if spec.candidate_id in staged):
+            own = [spec for spec in mine if spec.candidate_id == id]
+            plays = [
+                Play(name, staged[id], f"final evaluation {spec.seed}")
+                for spec in own
+                for name in policy_names(spec)
+                if (copies / name).exists()
+            ]
+            limits = limits_for(len(own), setup.limits, setup.settings)
+            act(setup.task, plays, copies, scratch / f"act-{id}", limits, seed, episodes, cancel)
+        return _measured(setup, mine, scratch, cancel, seed, episodes)
 
     with ThreadPoolExecutor(setup.workers, thread_name_prefix="measure") as pool:
         measured |= {one.spec: one for part in pool.map(measure, range(number)) for one in part}
     return {spec: measured[spec] for spec in policies}
+
+
+class Play(NamedTuple):
+    """Episodes of one policy that sees the stages of its reward.
+
+    Attributes:
+        file: Name of its file.
+        reward: The reward that it was trained with.
+        starts: Purpose of the starts, from which their seed is derived.
+    """
+
+    file: str
+    reward: RewardSpec
+    starts: str
+
+
+def act(
+    task: str,
+    plays: Sequence[Play],
+    policies: Path,
+    scratch: Path,
+    limits: Limits,
+    seed: int,
+    episodes: int,
+    cancel: threading.Event | None = None,
+) -> None:
+    """Replace policies in a folder by their actions, as files of the kind `replay`; one that cannot act has no file.
+
+    Raises:
+        WorkerCancelled: `cancel` was set.
+        RunFolderError: A file cannot be written.
+    """
+    payload = {
+        "task": task,
+        "folder": str(policies),
+        "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
+        "seed": seed,
+        "episodes": episodes,
+        "plays": [{**play._asdict(), "reward": play.reward.model_dump(mode="json")} for play in plays],
+    }
+    try:
+        run_worker(ACT, payload, limits=limits, scratch=scratch, cancel=cancel)
+    except WorkerCancelled:
+        raise
+    except (TaskError, WorkerError):
+        scratch = scratch / "nothing"
+    for play in plays:
+        (policies / play.file).unlink()
+        with suppress(OSError):
+            write_atomic(policies / play.file, read_plain(scratch / play.file, limits.file_bytes))
 
 
 def take_policies(spec: SliceSpec, paths: Sequence[Path], copies: Path, most: int) -> str:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError, RewardgenError, RunFolderError, WorkerError
 from rewardgen.core.files import explain_os_error, write_atomic
+from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.process import WorkerCancelled, run_worker
@@ -104,14 +105,17 @@ class ProcessTrainer:
                 raise
 
     def _divided(self, slices: Sequence[SliceSpec], rewards: dict[str, RewardSpec]) -> list[list[SliceSpec]]:
-        """Divide slices into batches; the task's own rewards train apart from generated code."""
+        """Divide slices into batches.
+
+        The task's own rewards train apart from generated code, and the policies of a batch see equally many stages.
+        """
         if self._setup.isolate:
             return by_candidate(slices)
-        batches: list[list[SliceSpec]] = []
-        for baseline in (True, False):
-            if group := [spec for spec in slices if rewards[spec.candidate_id].is_baseline == baseline]:
-                batches += split(group, self._parts(len(group)))
-        return batches
+        groups: dict[tuple[bool, int], list[SliceSpec]] = {}
+        for spec in slices:
+            reward = rewards[spec.candidate_id]
+            groups.setdefault((not reward.is_baseline, len(stage_names(reward.source))), []).append(spec)
+        return [batch for _, group in sorted(groups.items()) for batch in split(group, self._parts(len(group)))]
 
     def _parts(self, slices: int) -> int:
         """Number of batches for some slices: more than run at once where memory has no room for all."""
@@ -184,7 +188,7 @@ class _Work:
         except RewardgenError as error:
             return self._blame(batch, error, scratch)
         setup = self.setup._replace(scratch=scratch, workers=self.measuring)
-        for result in evaluated(setup, results, scratch / "train", self.folder, self.stop):
+        for result in evaluated(setup, results, scratch / "train", self.folder, self.rewards, self.stop):
             self.news.put(result)
         discard(scratch)
         return []

@@ -133,6 +133,7 @@ POLICY_KINDS: Registry[str] = Registry("kind of policy")
 """The entry `kind` of policy files to the `module:class` that reads them."""
 POLICY_KINDS.register("ppo", "rewardgen.training.ppo.policy:PpoPolicy")
 POLICY_KINDS.register("mlp", "rewardgen.training.mlp_policy:MlpPolicy")
+POLICY_KINDS.register("replay", "rewardgen.training.replayed_policy:ReplayedPolicy")
 
 
 class ExecutorSetup(NamedTuple):

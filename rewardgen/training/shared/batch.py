@@ -21,6 +21,7 @@ from rewardgen.training.policies import PolicyStack
 from rewardgen.training.shared.rollout import Collector, Rollout
 from rewardgen.training.shared.seeding import slice_generators
 from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
+from rewardgen.training.shared.stage_eyes import StageEyes
 
 
 class SavedStack(PolicyStack, Protocol):
@@ -85,11 +86,12 @@ class SliceBatch:
         device = settings.device
         envs = envs_on(device, task, derived(seeds, "training"), settings.num_envs)
         self._settings = settings.model_copy(update={"num_envs": envs.num_envs // len(seeds)})
-        self._slices = Slices(task, job, report, device)
-        self._learner = make(envs.observation_size, envs.action_size, seeds, self._settings, envs.device)
+        self._slices = Slices(task, job, report, device, sees_stages=True)
+        eyes = StageEyes(self._slices.rewards, envs.num_envs, envs.device)
+        self._learner = make(envs.observation_size + eyes.size, envs.action_size, seeds, self._settings, envs.device)
         self._action_range = envs.action_low, envs.action_high
         noise = slice_generators(seeds, "exploration", envs.device)
-        self._collector = Collector(envs, len(seeds), self._slices.rewards.input_names, noise)
+        self._collector = Collector(envs, len(seeds), self._slices.rewards.input_names, noise, eyes)
 
     def run(self) -> list[SliceResult]:
         """Train to the end; return one result per slice, failed ones included."""

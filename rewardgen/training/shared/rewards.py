@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from torch import Tensor
 
-from rewardgen.core.errors import did_you_mean
+from rewardgen.core.errors import WorkerError, did_you_mean
 from rewardgen.reward import pricing
 from rewardgen.reward.contract import Components
 from rewardgen.reward.pricing import RewardProgram
@@ -75,10 +75,32 @@ class Rewards:
         """Inputs that some reward reads, and `action`, in alphabetical order."""
         return sorted({"action", *(name for program in self._programs.values() for name in program.inputs)})
 
-    def stages(self, index: int) -> int:
-        """Number of stages of a slice's reward; 0 without stages."""
-        staged = self._programs[index].staged
-        return len(staged.stages) if staged else 0
+    @property
+    def stage_count(self) -> int:
+        """Number of stages of each reward, the same in all slices; 0 without stages.
+
+        Raises:
+            WorkerError: The numbers differ, so policies of the slices would see differently many.
+        """
+        counts = {len(program.staged.stages) if program.staged else 0 for program in self._programs.values()}
+        if len(counts) > 1:
+            raise WorkerError("rewards with different numbers of stages are in one batch", "report it")
+        return max(counts, default=0)
+
+    def next_stages(self, stages: Tensor, inputs: Inputs) -> Tensor:
+        """Return the stage of each env after a step, (S * N,) int64, from those before it and its inputs, (S * N, ...).
+
+        A slice whose transition fails keeps its stages here; pricing the step fails too, and tells.
+        """
+        slices = len(self._specs)
+        after = stages.clone().unflatten(0, (slices, -1))
+        for index, program in self._programs.items():
+            if program.staged:
+                of_slice = {name: inputs[name].unflatten(0, (slices, -1))[index] for name in program.inputs}
+                with suppress(RewardError):
+                    tunables = self._specs[index].tunables
+                    after[index] = in_time(partial(program.staged.next_stage, after[index], of_slice, tunables))
+        return after.flatten()
 
     def keep(self, kept: Sequence[int]) -> None:
         """See `SliceLearner.keep`."""

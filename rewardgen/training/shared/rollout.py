@@ -13,6 +13,7 @@ from torch import Tensor
 
 from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.training.policies import from_policy_units
+from rewardgen.training.shared.stage_eyes import StageEyes
 
 Act = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Actions and their means for observations and noise; see `SliceLearner.act`."""
@@ -22,7 +23,7 @@ Act = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 class Rollout:
     """T control steps of all envs."""
 
-    observation: Tensor  # as simulated, before the step, (T, S, N, O)
+    observation: Tensor  # as simulated, before the step, with what policies see of stages, (T, S, N, O)
     final_observation: Tensor  # after the step and before any reset, (T, S, N, O)
     action: Tensor  # in units of half the action range, before clipping, (T, S, N, A)
     mean: Tensor  # of the policy, (T, S, N, A)
@@ -35,18 +36,25 @@ class Rollout:
 class Collector:
     """Steps the training envs from rollout to rollout."""
 
-    def __init__(self, envs: VecEnv, slices: int, names: Iterable[str], generators: Sequence[torch.Generator]) -> None:
-        self._envs = envs
+    def __init__(
+        self,
+        envs: VecEnv,
+        slices: int,
+        names: Iterable[str],
+        generators: Sequence[torch.Generator],
+        eyes: StageEyes,
+    ) -> None:
+        self._envs, self._eyes = envs, eyes
         self._ids = torch.arange(envs.num_envs, device=envs.device).view(slices, -1)
         self._names = tuple(names)
         self._generators = generators
-        self._observation = envs.reset(staggered=True)
+        self._observation = eyes.see(envs.reset(staggered=True))
         self._begins = torch.ones(envs.num_envs, dtype=torch.bool, device=envs.device)
 
     @torch.no_grad()
     def collect(self, act: Act, steps: int) -> Rollout:
         """Act for T control steps; see `SliceLearner.act`."""
-        observations, actions, means, begins, outcomes = [], [], [], [], []
+        observations, actions, means, begins, outcomes, finals = [], [], [], [], [], []
         for noise in self._noise(steps):
             observations.append(self._observation)
             action, mean = act(self._by_slice(self._observation), noise)
@@ -54,11 +62,12 @@ class Collector:
             means.append(mean)
             step = self._step(self._in_actuator_units(action))
             outcomes.append(step)
+            finals.append(self._eyes.follow(step))
             begins.append(self._begins)
-            self._observation, self._begins = step.observation, step.terminated | step.truncated
+            self._observation, self._begins = self._eyes.see(step.observation), step.terminated | step.truncated
         return Rollout(
             observation=self._by_slice(torch.stack(observations)),
-            final_observation=self._by_slice(torch.stack([step.final_observation for step in outcomes])),
+            final_observation=self._by_slice(torch.stack(finals)),
             action=torch.stack(actions),
             mean=torch.stack(means),
             terminated=self._by_slice(torch.stack([step.terminated for step in outcomes])),
@@ -70,6 +79,7 @@ class Collector:
     def keep(self, kept: Sequence[int]) -> None:
         """See `SliceLearner.keep`; the envs of dropped slices rest."""
         rows = list(kept)
+        self._eyes.keep(rows, len(self._ids))
         self._observation = self._by_slice(self._observation)[rows].flatten(0, 1)
         self._begins = self._by_slice(self._begins)[rows].flatten(0, 1)
         self._generators = [self._generators[row] for row in rows]

@@ -34,6 +34,7 @@ from rewardgen.training.policies import PolicyStack
 from rewardgen.training.shared import digests
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
+from rewardgen.training.shared.stage_eyes import StageEyes
 
 Report = Callable[[dict[str, Any]], None]
 _IDLE_EPISODES = 4
@@ -96,14 +97,18 @@ class SliceLog:
 class Slices:
     """The slices of a job, with their rewards and their evaluations.
 
-    `logs` has all slices. `training` has those that still train, in the order of networks, envs and rewards.
+    `logs` has all slices. `training` has those that still train, in the order of networks, envs and rewards. Policies
+    that see stages act on observations as `StageEyes` shows them.
     """
 
-    def __init__(self, task: Task, job: TrainJob, report: Report, device: Device = "cpu") -> None:
+    def __init__(
+        self, task: Task, job: TrainJob, report: Report, device: Device = "cpu", *, sees_stages: bool = False
+    ) -> None:
         self.logs = [SliceLog(spec) for spec in job.slices]
         self.training = [*self.logs]
         self._task, self._settings, self._report = task, job.settings, report
         self._device: Device = device
+        self._sees_stages = sees_stages
         self._folder = Path(job.folder)
         self._envs = self._make_envs()
         declared = task.declared()
@@ -143,7 +148,8 @@ class Slices:
                 gc.collect()
                 torch.cuda.empty_cache()
             self._envs = self._make_envs()
-        evaluation = evaluate(self._task, self._envs, policy, self.rewards.input_names)
+        eyes = StageEyes(self.rewards, self._envs.num_envs, self._envs.device) if self._sees_stages else None
+        evaluation = evaluate(self._task, self._envs, policy, self.rewards.input_names, eyes)
         for index, problem in evaluation.problems.items():
             self.disable(index, "non-finite", problem, env_steps)
         priced = self.rewards.price(evaluation.recording.inputs, self.active())
@@ -154,7 +160,7 @@ class Slices:
                 episodes = self._envs.num_envs // len(self.training)
                 components, agents = priced.components[index], self._envs.agents
                 part = digests.of_slice(evaluation, components, index, episodes, self._rows, self._leading, agents)
-                log.note(part, env_steps, self.rewards.stages(index))
+                log.note(part, env_steps, self.rewards.stage_count)
                 self._report_progress(log)
 
     def save(self, write: Callable[[int, Path], None], *, final: bool, kept: bool) -> None:

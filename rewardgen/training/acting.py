@@ -1,0 +1,77 @@
+"""Worker job that lets policies act which see the stages of their reward, and leaves their actions as policy files.
+
+It runs generated code. What policies reach is measured elsewhere, by playing the actions again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rewardgen.core.errors import RewardgenError
+from rewardgen.sim.episodes import record_episodes
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.protocol import Task
+from rewardgen.training.policies import Policy, load_policy
+from rewardgen.training.protocol import POLICY_KINDS
+from rewardgen.training.replayed_policy import ReplayedPolicy
+from rewardgen.training.shared.rewards import Rewards
+from rewardgen.training.shared.seeding import derive_seed
+from rewardgen.training.shared.slices import input_names
+from rewardgen.training.shared.stage_eyes import StageEyes
+
+
+def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """Play each policy's episodes, and write a file of the kind `replay` under its name to the working folder.
+
+    Args:
+        payload: `task`; `folder` with the policy files; `kinds` of policies as in `POLICY_KINDS`; `seed` and number of
+            `episodes`; `plays`: for each policy its `file`, its `reward`, and the purpose of its `starts`.
+        report: Not used.
+
+    Returns:
+        Nothing. A policy that cannot act has no file.
+    """
+    torch.set_num_threads(1)
+    for kind, target in payload["kinds"].items():
+        if kind not in POLICY_KINDS:
+            POLICY_KINDS.register(kind, target)
+    task = load_task(payload["task"])
+    for play in payload["plays"]:
+        reward, starts = RewardSpec.model_validate(play["reward"]), derive_seed(payload["seed"], play["starts"])
+        try:
+            policy = load_policy(Path(payload["folder"], play["file"]))
+            _recorded(task, policy, reward, starts, payload["episodes"]).save(Path(play["file"]))
+        except RewardgenError:
+            continue  # whoever takes the file says that it is missing
+    return {}
+
+
+def _recorded(task: Task, policy: Policy, reward: RewardSpec, seed: int, episodes: int) -> ReplayedPolicy:
+    envs = task.make_envs([seed], episodes)
+    rewards = Rewards([reward], [SliceSpec(candidate_id=reward.candidate_id, seed=0)], input_names(task))
+    eyes = StageEyes(rewards, envs.num_envs, envs.device)
+    blind = policy.observation_size == envs.observation_size  # of a trainer that shows no stages
+    actions: list[Tensor] = []
+    sums: list[Tensor] = []
+
+    def act(observation: Tensor) -> Tensor:
+        sums.append(observation.double().sum(1))
+        actions.append(policy.act(observation if blind else eyes.see(observation)))
+        return actions[-1]
+
+    episode = record_episodes(envs, act, anew=True, watch=lambda step, alive: eyes.follow(step)).episode
+    steps = int(episode.lengths.max())
+    return ReplayedPolicy(
+        torch.stack(actions[:steps]),
+        torch.stack(sums[:steps]),
+        episode.lengths,
+        envs.observation_size,
+        policy.action_low,
+        policy.action_high,
+    )

@@ -1,0 +1,126 @@
+"""Policies that see the stages of their reward: trained, and measured by their actions alone."""
+
+import numpy as np
+import pytest
+import torch
+
+from rewardgen.sandbox.process import Limits
+from rewardgen.store.records import RewardSpec, SliceSpec
+from rewardgen.tasks.loading import load_task
+from rewardgen.training.evaluation import evaluate, evaluate_job
+from rewardgen.training.measuring import Play, act
+from rewardgen.training.policies import load_policy, side_by_side
+from rewardgen.training.ppo.learner import Learner
+from rewardgen.training.replayed_policy import ReplayedPolicy
+from rewardgen.training.shared.batch import SliceBatch
+from rewardgen.training.shared.rewards import Rewards
+from rewardgen.training.shared.seeding import derive_seed
+from rewardgen.training.shared.slices import input_names
+from rewardgen.training.shared.stage_eyes import StageEyes
+from tests.training.builders import UPRIGHT, job
+
+STAGED = """
+STAGES = ("low", "high")
+
+
+def next_stage(stage, pole_upright):
+    return torch.where(pole_upright > -0.98, 1, torch.where(pole_upright < -0.999, 0, stage))
+
+
+def compute_reward(stage, pole_upright):
+    return {"up": pole_upright + stage}
+"""
+SPEC = SliceSpec(candidate_id="a", seed=0)
+EPISODES = 3
+
+
+def trained(folder, rewards):
+    the_job = job(folder, rewards)
+    results = SliceBatch(load_task("cartpole"), the_job, lambda message: None, Learner).run()
+    return {each.candidate_id: each for each in results}
+
+
+def measured(folder):
+    payload = {
+        "task": "cartpole",
+        "folder": str(folder),
+        "slices": [SPEC.model_dump()],
+        "seed": 0,
+        "episodes": EPISODES,
+    }
+    return evaluate_job(payload, lambda message: None)["slices"][0]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A trained policy, replaced by its actions; the policy itself lies beside it."""
+    folder = tmp_path_factory.mktemp("staged")
+    assert not trained(folder, {"a": STAGED})["a"].failure
+    (folder / "policy.npz").write_bytes((folder / "a-s0.npz").read_bytes())
+    (folder / "a-s0-prev.npz").unlink()
+    play = Play("a-s0.npz", RewardSpec(candidate_id="a", source=STAGED), "final evaluation 0")
+    act("cartpole", [play], folder, folder / "act", Limits(wall_s=60.0), 0, EPISODES)
+    return folder
+
+
+def test_a_policy_sees_a_number_for_each_stage(folder, tmp_path):
+    trained(tmp_path, {"a": UPRIGHT})
+    blind, seeing = (load_policy(path) for path in (tmp_path / "a-s0.npz", folder / "policy.npz"))
+    assert seeing.observation_size == blind.observation_size + 2
+    observation = torch.zeros(1, seeing.observation_size)
+    other = observation.clone()
+    observation[:, -2] = other[:, -1] = 1.0
+    assert not torch.equal(seeing.act(observation), seeing.act(other))
+
+
+def test_a_slice_with_stages_learns_the_same_alone_and_beside_others(folder, tmp_path):
+    other = STAGED.replace("pole_upright + stage", "pole_upright - stage")
+    trained(tmp_path, {"b": other, "a": STAGED})
+    assert (tmp_path / "a-s0.npz").read_bytes() == (folder / "policy.npz").read_bytes()
+
+
+def test_actions_are_measured_without_the_reward(folder):
+    assert isinstance(load_policy(folder / "a-s0.npz"), ReplayedPolicy)
+    answer = measured(folder)
+    assert answer["problem"] == "" and len(answer["outcomes"]) == EPISODES
+    task = load_task("cartpole")
+    envs = task.make_envs([derive_seed(0, "final evaluation 0")], EPISODES)
+    rewards = Rewards([RewardSpec(candidate_id="a", source=STAGED)], [SPEC], input_names(task))
+    stack = side_by_side([load_policy(folder / "policy.npz")])
+    seeing = evaluate(task, envs, stack, eyes=StageEyes(rewards, EPISODES, envs.device))
+    assert [outcome["fitness"] for outcome in answer["outcomes"]] == seeing.fitness.tolist()
+
+
+def altered(folder, place, **changes):
+    with np.load(folder / "a-s0.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    np.savez(
+        place / "a-s0.npz", **{name: changes.get(name, lambda value: value)(value) for name, value in arrays.items()}
+    )
+    return place
+
+
+def test_actions_that_do_not_lead_to_the_recorded_states_are_no_measurement(folder, tmp_path):
+    with pytest.raises(Exception, match="lead elsewhere from step 2 on"):
+        measured(altered(folder, tmp_path, actions=lambda actions: -actions))
+
+
+@pytest.mark.parametrize(
+    ("array", "change"),
+    [
+        ("lengths", lambda lengths: lengths + 1000),
+        ("sums", lambda sums: sums[1:]),
+        ("actions", lambda actions: actions.astype(np.float64)),
+        ("actions", lambda actions: actions * np.float32("nan")),
+    ],
+)
+def test_a_damaged_recording_is_no_policy(folder, tmp_path, array, change):
+    answer = measured(altered(folder, tmp_path, **{array: change}))
+    assert "is not a policy file" in answer["problem"]
+
+
+def test_a_policy_that_cannot_act_leaves_no_file(tmp_path):
+    (tmp_path / "a-s0.npz").write_bytes(b"nothing")
+    play = Play("a-s0.npz", RewardSpec(candidate_id="a", source=STAGED), "final evaluation 0")
+    act("cartpole", [play], tmp_path, tmp_path / "act", Limits(wall_s=60.0), 0, EPISODES)
+    assert not (tmp_path / "a-s0.npz").exists()
