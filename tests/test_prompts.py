@@ -240,6 +240,7 @@ def test_stages_are_described_only_where_they_are_allowed():
     allowed = request("stage").model_copy(update={"stages": True})
     text = designer_messages(allowed)[0].content
     assert "`def next_stage(stage, distance, *, near: float = 0.05)`" in text and "other state kept" in text
+    assert "The policy sees the stage" in text
     assert "next_stage" not in system() and "random numbers, state kept between calls" in system()
     assert "Divide into stages" in designer_messages(allowed)[1].content
 

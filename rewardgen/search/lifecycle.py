@@ -53,6 +53,7 @@ from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.cache import get_or_measure
+from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.setup import card_for, raced_settings, settings_for, trainer_of
 
 Confirm = Callable[[str, str], None]
@@ -270,6 +271,11 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         raise UsageError(
             f"{task.card.name} has no human reward, so `--target-fitness human` is never reached",
             "give a number, or write a `human_reward` in the task file",
+        )
+    trainer = config.trainer or trainer_of(task)
+    if config.stages and not TRAINERS.get(trainer).sees_stages:
+        raise UsageError(
+            f"policies of the trainer `{trainer}` do not see stages", "leave out `--stages`, or take `--trainer ppo`"
         )
     settings = settings_for(config.trainer, task, config.env_steps, config.device, config.bonus)
     card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device, config.bonus)

@@ -57,4 +57,7 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     return Compiled(used.parent, most and most // per_slice)
 
 
-TRAINERS.register("ppo", TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE))
+TRAINERS.register(
+    "ppo",
+    TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE, sees_stages=True),
+)
