@@ -102,10 +102,7 @@ def _random(shapes: dict[str, tuple[int, ...]], generator: torch.Generator) -> T
 
 
 class HashCount(ExplorationBonus):
-    """1 / sqrt(n) for n visits of a cell, which the signs of random projections name (SimHash; Tang et al. 2017).
-
-    The projections have offsets, beside the original.
-    """
+    """1 / sqrt(n) for n visits of a cell, signs of random projections with offsets (SimHash; Tang et al. 2017)."""
 
     def __init__(self, observation: int, settings: PpoSettings, generators: Sequence[torch.Generator]) -> None:
         super().__init__(settings, generators)
