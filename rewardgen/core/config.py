@@ -66,6 +66,10 @@ class RunConfig(Frozen):
     """Generations at most."""
     candidates: int = Field(default=6, ge=1)
     """Candidates per generation."""
+    fit: int = Field(default=0, ge=0)
+    """Number of `--candidates` in each generation after the first that `evolve` makes without a designer: weights of a
+    trained candidate's components are fitted so that returns rank recorded episodes as fitness does. Where none rank
+    held-out episodes better, the designer gets the slot."""
     seeds: int = Field(default=2, ge=1)
     """Training seeds of every candidate in the search."""
     leaders: int = Field(default=4, ge=1)
@@ -142,6 +146,9 @@ class RunConfig(Frozen):
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
         if self.stages and self.model == BUILTIN:
             raise UsageError(f"the model `{BUILTIN}` writes no stages", "name a language model with `--model`")
+        if self.fit > self.candidates:
+            message = f"`--fit {self.fit}` is more than the {self.candidates} candidates of a generation"
+            raise UsageError(message, "lower it, or raise `--candidates`")
         if self.cluster and self.executor == PROCESSES:
             raise UsageError("`--cluster` needs an executor that trains on a cluster", "name one with `--executor`")
         if self.api_base and not self.api_base.startswith(("http://", "https://")):

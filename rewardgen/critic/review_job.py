@@ -7,7 +7,7 @@ import importlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -91,6 +91,26 @@ def compare_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         "shares": [one.shares, other.shares],
         "same_name": {name: distance(one.components[name], other.components[name]) for name in both},
     }
+
+
+def returns_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Sum the components of `rewards` over the episodes of all `files` in a `folder`.
+
+    Returns:
+        `returns`: id to component to its sum over each episode, in the order of the files; None if the reward fails.
+
+    Raises:
+        RunFolderError: A file is missing or damaged.
+    """
+    torch.set_num_threads(1)
+    paths = [Path(payload["folder"]) / name for name in payload["files"]]
+    rewards = [_Reward(RewardSpec.model_validate(reward)) for reward in payload["rewards"]]
+
+    def returns(reward: _Reward) -> dict[str, list[float]]:
+        parts = [reward.returns(load_episodes(path)) for path in paths]
+        return {name: [value for part in parts for value in part[name]] for name in parts[0]}
+
+    return {"returns": {reward.spec.candidate_id: _or_none(partial(returns, reward)) for reward in rewards}}
 
 
 class _Reward:

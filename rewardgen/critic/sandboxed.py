@@ -23,6 +23,7 @@ from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import Finding, Gate, RewardSpec, TaskCard
 
 REVIEW = register("review", "rewardgen.critic.review_job:review_job", reads=("transitions", "folder"))
+RETURNS = register("returns", "rewardgen.critic.review_job:returns_job", reads=("folder",))
 COMPARE = register("compare", "rewardgen.critic.review_job:compare_job", reads=("transitions",))
 
 OnGate = Callable[[str, Gate], None]
@@ -61,14 +62,19 @@ _Name = Annotated[str, AfterValidator(lambda name: clean(name, _NAME_CHARS))]
 _Component = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,47}$")]
 
 
+_Sums = Annotated[dict[_Component, list[FiniteFloat]], Field(max_length=33)]
+Returns = Annotated[_Sums | None, WrapValidator(_or_none)]
+"""Component to its sum over each recorded episode, with `residual`; None if the reward failed."""
+
+
 class RewardReview(Frozen):
     """A worker's answer on one reward."""
 
     findings: Annotated[
         tuple[Annotated[Finding, AfterValidator(_legible)], ...], BeforeValidator(lambda items: items[:_MAX_FINDINGS])
     ] = ()
-    returns: Annotated[dict[_Component, list[FiniteFloat]] | None, WrapValidator(_or_none)] = None
-    """Sum of each component over each recorded episode; None if not reached or failed."""
+    returns: Returns = None
+    """None also if not reached."""
     distances: Annotated[dict[str, _Share | None] | None, WrapValidator(_or_none)] = None
     """Id of another reward to a distance, None where unknown; None if the reward could not be compared."""
 
@@ -79,6 +85,12 @@ class BatchReview(Frozen):
     reviews: dict[str, RewardReview]
     not_available: tuple[_Line, ...] = ()
     """Detectors without data, with the reason."""
+
+
+class BatchReturns(Frozen):
+    """A worker's answer on the returns of some rewards."""
+
+    returns: dict[str, Returns]
 
 
 class Comparison(Frozen):
@@ -111,6 +123,10 @@ class ReviewRequest(NamedTuple):
     on_gate: OnGate | None = None
 
 
+PriceEpisodes = Callable[[ReviewRequest], Mapping[str, Returns]]
+"""Prices the rewards of a request, by id, over its files of episodes."""
+
+
 class Reviewer(Protocol):
     """Run rewards safely."""
 
@@ -120,7 +136,7 @@ class Reviewer(Protocol):
 
 
 class SandboxedReviewer:
-    """Run the jobs `review` and `compare` on recorded transitions.
+    """Run the jobs `review` and `compare` on recorded transitions, and `returns` on recorded episodes.
 
     Args:
         transitions: File of the transitions.
@@ -179,6 +195,15 @@ class SandboxedReviewer:
             for id, why in failed.items():
                 raise UsageError(f"the reward of {clean(id)} cannot be compared: {clean(why)}")
         return _validated(Comparison, COMPARE, answer)
+
+    def returns(self, request: ReviewRequest) -> Mapping[str, Returns]:
+        """Sum the components of rewards over the files of episodes, in one worker.
+
+        Raises:
+            RewardgenError: An episode cannot be read, or the worker failed.
+        """
+        payload = {"folder": str(self._episodes), "files": list(request.files)}
+        return _validated(BatchReturns, RETURNS, self._run(RETURNS, payload, request)).returns
 
     def _confirm(self, error: RewardgenError, request: ReviewRequest) -> None:
         """Raise an error that a worker without rewards meets too."""

@@ -120,6 +120,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
         judge=judge,
         usage=roles.usage,
         policies=folder.policies,
+        returns=reviewer.returns,
         cache=BaselineCache(config.task, history.task_files, training),
         judge_result=partial(_judge_result, roles.llm, folder, config, card) if roles.llm else None,
     )

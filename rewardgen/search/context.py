@@ -17,6 +17,7 @@ from rewardgen.core.errors import BudgetExhausted
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.sequential import BLOCK
 from rewardgen.critic.critic import Critic
+from rewardgen.critic.sandboxed import PriceEpisodes
 from rewardgen.designer.protocol import Designer
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.judge import Judge
@@ -45,6 +46,8 @@ class Parts(NamedTuple):
     """Returns the usage of the run's model calls so far."""
     policies: Path
     """Folder of trained policies."""
+    returns: PriceEpisodes | None = None
+    """Prices recorded episodes for fits of weights."""
     cache: BaselineCache | None = None
     """Trainings of the task's own rewards by other runs."""
     judge_result: Callable[[CandidateResult, tuple[str, ...]], Coroutine[Any, Any, Judgement]] | None = None

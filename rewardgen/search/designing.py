@@ -10,12 +10,15 @@ from rewardgen.critic.critic import ModelReading
 from rewardgen.critic.llm_review import no_reading
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.search.context import Context
+from rewardgen.search.fitting import fit_candidate
 from rewardgen.search.requests import design_request
 from rewardgen.store.records import Candidate, Finding, Gate, Slot, Verdict
 
 
 def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candidate]:
-    """Return the first version of each candidate; a candidate without room in the budget is recorded as failed.
+    """Return the first version of each candidate, of a fit of weights or of the designer.
+
+    A candidate without room in the budget is recorded as failed.
 
     Raises:
         ModelError: The model answered no call of the generation, or refused every call of the run.
@@ -27,7 +30,8 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
 
     def settle() -> None:
         """Record unanswered calls as failures once another answer shows that the model is there."""
-        replies = [candidate for candidate in designed.values() if candidate.id != run.history.init_id]
+        by_model = [candidate for candidate in designed.values() if candidate.operator != "fit"]
+        replies = [candidate for candidate in by_model if candidate.id != run.history.init_id]
         answered = [reply for reply in replies if not reply.failure.startswith((NO_REPLY, REFUSED))]
         in_generation = any(reply.id in ids for reply in answered)
         for candidate in unanswered[:]:
@@ -47,7 +51,10 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
     missing = [slot for slot in slots if (slot.candidate_id, 0) not in designed]
     if missing and missing[0].candidate_id == run.history.init_id:
         _record(run, _init_candidate(missing.pop(0), run.history.init_source))
-    run.gather([partial(design_one, slot) for slot in missing])
+    for slot in missing:
+        if slot.fit and (fitted := fit_candidate(run, generation, slot)):
+            _record(run, fitted)
+    run.gather([partial(design_one, slot) for slot in missing if (slot.candidate_id, 0) not in designed])
     if unanswered:
         raise _no_answers(unanswered)
     return [designed[slot.candidate_id, 0] for slot in slots]
@@ -97,7 +104,8 @@ def _repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mapp
         if repaired is not None:
             _record(run, repaired.model_copy(update={"repairs": 1}))
 
-    repairable = [slot for slot in slots if (verdict := verdicts.get(slot.candidate_id)) and verdict.repairable]
+    designs = [slot for slot in slots if designed[slot.candidate_id, 0].operator != "fit"]
+    repairable = [slot for slot in designs if (verdict := verdicts.get(slot.candidate_id)) and verdict.repairable]
     if not run.history.generations[generation].finished:  # in a finished generation, the repair failed for good
         run.gather([partial(repair_one, slot) for slot in repairable if (slot.candidate_id, 1) not in designed])
     return [version for slot in slots if (version := designed.get((slot.candidate_id, 1)))]

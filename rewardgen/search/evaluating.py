@@ -134,7 +134,8 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         if record is None or record.result is None:
             return
         before = studied.get(slot.candidate_id)
-        parents = [parent for id in sorted(slot.parents, key=place) if (parent := run.history.record(id))]
+        ids = sorted(record.candidate.parents, key=place)
+        parents = [parent for id in ids if (parent := run.history.record(id))]
         analysis = before or run.parts.analyzer.study(record, parents, run.card, archive)
         if diagnose:
             call = run.parts.analyzer.diagnose(analysis, record, run.card)

@@ -31,7 +31,8 @@ Pair = tuple[Operator, tuple[str, ...]]
 class Evolve:
     """Plans drafts first, then operators on parents from the whole archive, more often on better ones.
 
-    An operator without a gain in the previous generation is not applied to the same parents again.
+    An operator without a gain in the previous generation is not applied to the same parents again. The last slots of a
+    generation are tried as fits of weights first, as many as `RunConfig.fit`, each of another parent.
     """
 
     learns = True
@@ -62,6 +63,11 @@ class Evolve:
                     seed=rng.randrange(2**31),
                 )
             )
+        for number in range(self._config.fit if archive else 0):
+            operator, parents = _chosen(archive, ("fit",), number, spent, rng)
+            if operator == "fit":
+                spent.add((operator, parents))
+                slots[-1 - number] = slots[-1 - number].model_copy(update={"fit": parents[0]})
         return tuple(slots)
 
 

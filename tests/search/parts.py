@@ -11,6 +11,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
 from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.llm_review import Reader
+from rewardgen.critic.sandboxed import PriceEpisodes
 from rewardgen.search import evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
 from rewardgen.search.judge import JUDGES
@@ -122,6 +123,7 @@ def a_search(
     critic: Critic | None = None,
     given: str = "",
     best_fitness: float | None = None,
+    returns: PriceEpisodes | None = None,
     baselines: Mapping[str, str] = MappingProxyType({"human": "human source", "sparse": "sparse source"}),
     **config,
 ):
@@ -159,5 +161,6 @@ def a_search(
         judge=judge,
         usage=Usage,
         policies=path / "policies",
+        returns=returns,
     )
     return partial(run_search, settings, card(best_fitness=best_fitness), parts, journal), history
