@@ -1,5 +1,7 @@
 """`--fit`: slots of a generation are trained rewards with fitted weights, made without the designer."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from rewardgen.designer.builtin.terms import make_term, parse, render
 from rewardgen.designer.protocol import NO_REPLY
 from rewardgen.reward.fitted import FittedReward, read_fitted
 from rewardgen.search.evolve import Evolve
+from rewardgen.search.fitting import fit_reward
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.store.records import KeptEpisode
 from tests.builders import card, record
@@ -47,16 +50,16 @@ class Recorder(Crew):
         return result.model_copy(update={"kept": tuple(kept), "episodes_file": name})
 
 
+def price(path, request):
+    """Price the episodes of a search, in this process."""
+    rewards = [reward.model_dump() for reward in request.rewards]
+    payload = {"folder": str(path / "policies" / "search"), "files": list(request.files), "rewards": rewards}
+    return returns_job(payload, lambda message: None)["returns"]
+
+
 def fitting(path, crew, listener=None, **options):
-    """A search with fits, whose episodes are priced in this process, and its history."""
-
-    def price(request):
-        rewards = [reward.model_dump() for reward in request.rewards]
-        payload = {"folder": str(path / "policies" / "search"), "files": list(request.files), "rewards": rewards}
-        return returns_job(payload, lambda message: None)["returns"]
-
-    options = {"candidates": 5, "generations": 2, "fit": 2, "returns": price, "baselines": {"sparse": SPARSE}} | options
-    return a_search(path, crew, listener, **options)
+    options = {"candidates": 5, "generations": 2, "fit": 2, "baselines": {"sparse": SPARSE}} | options
+    return a_search(path, crew, listener, **{"returns": partial(price, path)} | options)
 
 
 def fits(history):
@@ -83,6 +86,16 @@ def test_the_last_slots_are_fits_without_the_designer_reviewed_and_trained_like_
     assert "to the largest fall: `fast` times" in words and "`sparse` new at" in words
 
 
+def test_a_fit_of_a_fit_starts_from_all_components_of_the_designed_reward(tmp_path):
+    search, history = fitting(tmp_path, Recorder(), fit=0)
+    search()
+    records = [history.record(id) for id in history.ids()]
+    designed = records[0].candidate.source
+    parent = records[0].candidate.model_copy(update={"source": FittedReward(designed, {"near": 1.0}).source})
+    fit = fit_reward(parent, records, card(), "", partial(price, tmp_path))
+    assert fit.reward.designed == designed and "`fast` new at" in fit.diagnosis and fit.after > fit.before
+
+
 def test_a_resumed_run_makes_the_same_children_and_repeats_none(tmp_path):
     search, whole = fitting(tmp_path / "whole", Recorder())
     search()
@@ -98,16 +111,16 @@ def test_a_resumed_run_makes_the_same_children_and_repeats_none(tmp_path):
 
 
 def test_without_better_weights_or_by_a_worker_that_fails_or_lies_the_designer_gets_the_slots(tmp_path):
-    answers = iter([{}, {"fast": [1.0]}, {"fast": [1e308, -1e308] * 15}])
+    answers = iter([{}, {"fast": [1.0, 2.0]}, {"fast": [1e308, -1e308] * 15}])
 
-    def price(request):
+    def lie(request):
         if (answer := next(answers, None)) is None:
             raise WorkerError("the returns worker ended")
         return {request.rewards[0].candidate_id: answer}
 
     crew = Recorder()
     crew.luck = 0.0
-    for path, options in ((tmp_path / "lies", {"returns": price, "fit": 4}), (tmp_path / "rightly", {"baselines": {}})):
+    for path, options in ((tmp_path / "lies", {"returns": lie, "fit": 4}), (tmp_path / "rightly", {"baselines": {}})):
         search, history = fitting(path, crew, **options)
         search()
         assert fits(history) == [] and ("design", "g01-k4") in crew.calls
