@@ -124,7 +124,8 @@ class ReviewRequest(NamedTuple):
 
 
 PriceEpisodes = Callable[[ReviewRequest], Mapping[str, Returns]]
-"""Prices the rewards of a request, by id, over its files of episodes."""
+"""Prices the rewards of a request, by id, over its files of episodes. Raises `RewardgenError` if a file cannot be read
+or the worker fails."""
 
 
 class Reviewer(Protocol):
@@ -197,11 +198,7 @@ class SandboxedReviewer:
         return _validated(Comparison, COMPARE, answer)
 
     def returns(self, request: ReviewRequest) -> Mapping[str, Returns]:
-        """Sum the components of rewards over the files of episodes, in one worker.
-
-        Raises:
-            RewardgenError: An episode cannot be read, or the worker failed.
-        """
+        """Sum the components of rewards over the files of episodes, in one worker; see `PriceEpisodes`."""
         payload = {"folder": str(self._episodes), "files": list(request.files)}
         return _validated(BatchReturns, RETURNS, self._run(RETURNS, payload, request)).returns
 

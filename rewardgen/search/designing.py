@@ -16,9 +16,7 @@ from rewardgen.store.records import Candidate, Finding, Gate, Slot, Verdict
 
 
 def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candidate]:
-    """Return the first version of each candidate, of a fit of weights or of the designer.
-
-    A candidate without room in the budget is recorded as failed.
+    """Return the first version of each candidate; a candidate without room in the budget is recorded as failed.
 
     Raises:
         ModelError: The model answered no call of the generation, or refused every call of the run.

@@ -92,8 +92,7 @@ def fit_reward(
     if not sums or {len(values) for values in (*sums.values(), *extra.values())} != {len(played)}:
         return None
     has_total = RESIDUAL in sums
-    if has_total and not any(sums[RESIDUAL]):
-        del sums[RESIDUAL]
+    sums = {name: values for name, values in sums.items() if name != RESIDUAL or any(values)}
     present = earlier.weights if earlier else dict.fromkeys(sums, 1.0)
     if extra:
         sums[SPARSE] = [sum(values) for values in zip(*extra.values(), strict=True)]

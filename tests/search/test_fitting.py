@@ -84,16 +84,10 @@ def test_the_last_slots_are_fits_without_the_designer_reviewed_and_trained_like_
         "The components of g00-k4 stay, with weights fitted to 30 recorded episodes of 5 candidates"
     )
     assert "to the largest fall: `fast` times" in words and "`sparse` new at" in words
-
-
-def test_a_fit_of_a_fit_starts_from_all_components_of_the_designed_reward(tmp_path):
-    search, history = fitting(tmp_path, Recorder(), fit=0)
-    search()
-    records = [history.record(id) for id in history.ids()]
-    designed = records[0].candidate.source
-    parent = records[0].candidate.model_copy(update={"source": FittedReward(designed, {"near": 1.0}).source})
-    fit = fit_reward(parent, records, card(), "", partial(price, tmp_path))
-    assert fit.reward.designed == designed and "`fast` new at" in fit.diagnosis and fit.after > fit.before
+    # A fit of a fit begins with all components of the designed reward.
+    lost = parent.candidate.model_copy(update={"source": fitted._replace(weights={"near": 1.0, "sparse": 1.0}).source})
+    again = fit_reward(lost, [history.record(id) for id in history.ids()], card(), SPARSE, partial(price, tmp_path))
+    assert again.reward.designed == parent.candidate.source and "`fast` new at" in again.diagnosis
 
 
 def test_a_resumed_run_makes_the_same_children_and_repeats_none(tmp_path):

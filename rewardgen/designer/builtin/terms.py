@@ -109,10 +109,7 @@ def _assigned(term: Term) -> list[str]:
 
 
 def parse(source: str, card: TaskCard) -> Reward | None:
-    """Read the terms of a reward; None if another hand wrote it in another form.
-
-    Fitted weights become the terms' own. A sparse reward that a fit added is left out.
-    """
+    """Read the terms of a reward, with fitted weights; None if another hand wrote it in another form."""
     if fitted := read_fitted(source):
         terms, weights = parse(fitted.designed, card) or (), fitted.weights
         kept = [term for term in terms if term.name in weights]
