@@ -284,7 +284,7 @@ def play(
     staged = [take for take in takes if stage_names(take.source) and take.name not in problems]
     plays = [Play(f"{take.name}.npz", _reward_of(take), PURPOSE) for take in staged]
     for play in plays:
-        act(history.config.task, [play], policies, scratch / f"act-{play.file}", limits, SEED, STARTS)
+        act(history.config.task, [play], policies, policies, scratch / f"act-{play.file}", limits, SEED, STARTS)
     payload = {
         "task": history.config.task,
         "folder": str(policies),

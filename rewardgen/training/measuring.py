@@ -93,11 +93,13 @@ def measured_policies(
     number = min(len(specs), max(setup.workers, -(-len(specs) * episodes // _MOST_EPISODES)))
 
     staged = {id: reward for id, reward in rewards.items() if stage_names(reward.source)}
+    replays = setup.scratch / "replays"
 
     def measure(part: int) -> list[PolicyMeasurement]:
         mine, scratch = specs[part::number], setup.scratch / f"measure-{part}"
-        for id in dict.fromkeys(spec.candidate_id for spec in mine if spec.candidate_id in staged):
-            own = [spec for spec in mine if spec.candidate_id == id]
+        seeing = [spec for spec in mine if spec.candidate_id in staged]
+        for id in dict.fromkeys(spec.candidate_id for spec in seeing):
+            own = [spec for spec in seeing if spec.candidate_id == id]
             plays = [
                 Play(name, staged[id], f"final evaluation {spec.seed}")
                 for spec in own
@@ -105,8 +107,14 @@ def measured_policies(
                 if (copies / name).exists()
             ]
             limits = limits_for(len(own), setup.limits, setup.settings)
-            act(setup.task, plays, copies, scratch / f"act-{id}", limits, seed, episodes, cancel)
-        return _measured(setup, mine, scratch, cancel, seed, episodes)
+            act(setup.task, plays, copies, replays, scratch / f"act-{id}", limits, seed, episodes, cancel)
+        groups = (copies, [spec for spec in mine if spec not in seeing]), (replays, seeing)
+        return [
+            measurement
+            for folder, group in groups
+            if group
+            for measurement in _measured(setup, group, folder, scratch / folder.name, cancel, seed, episodes)
+        ]
 
     with ThreadPoolExecutor(setup.workers, thread_name_prefix="measure") as pool:
         measured |= {one.spec: one for part in pool.map(measure, range(number)) for one in part}
@@ -131,13 +139,16 @@ def act(
     task: str,
     plays: Sequence[Play],
     policies: Path,
+    replays: Path,
     scratch: Path,
     limits: Limits,
     seed: int,
     episodes: int,
     cancel: threading.Event | None = None,
 ) -> None:
-    """Replace policies in a folder by their actions, as files of the kind `replay`; one that cannot act has no file.
+    """Write the actions of policies in a folder to another, as files of the kind `replay`, under the same names.
+
+    A policy that cannot act has no file there.
 
     Raises:
         WorkerCancelled: `cancel` was set.
@@ -158,9 +169,8 @@ def act(
     except (TaskError, WorkerError):
         scratch = scratch / "nothing"
     for play in plays:
-        (policies / play.file).unlink()
         with suppress(OSError):
-            write_atomic(policies / play.file, read_plain(scratch / play.file, limits.file_bytes))
+            write_atomic(replays / play.file, read_plain(scratch / play.file, limits.file_bytes))
 
 
 def take_policies(spec: SliceSpec, paths: Sequence[Path], copies: Path, most: int) -> str:
@@ -185,6 +195,7 @@ def take_policies(spec: SliceSpec, paths: Sequence[Path], copies: Path, most: in
 def _measured(
     setup: TrainerSetup,
     slices: list[SliceSpec],
+    folder: Path,
     scratch: Path,
     cancel: threading.Event | None,
     seed: int,
@@ -193,7 +204,7 @@ def _measured(
     """Measure slices in one process or, if that fails, in one process each: a task may fail for one policy alone."""
     payload = {
         "task": setup.task,
-        "folder": str(setup.scratch / "policies"),
+        "folder": str(folder),
         "slices": [spec.model_dump() for spec in slices],
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
         "seed": seed,
@@ -213,7 +224,7 @@ def _measured(
         if len(slices) == 1:
             return [PolicyMeasurement.failed(slices[0], error.message)]
         places = {spec: scratch / f"{number}" for number, spec in enumerate(slices)}
-        parts = (_measured(setup, [spec], place, cancel, seed, episodes) for spec, place in places.items())
+        parts = (_measured(setup, [spec], folder, place, cancel, seed, episodes) for spec, place in places.items())
         return [measurement for part in parts for measurement in part]
     for name in (episodes_name(measurement.spec) for measurement in measured if measurement.kept):
         write_atomic(setup.scratch / "episodes" / name, read_plain(scratch / name, setup.limits.file_bytes))

@@ -11,13 +11,16 @@ from rewardgen.training.evaluation import evaluate, evaluate_job
 from rewardgen.training.measuring import Play, act
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.learner import Learner
+from rewardgen.training.ppo.policy import PpoPolicy
+from rewardgen.training.ppo.trainer import ppo_trainer
+from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.replayed_policy import ReplayedPolicy
 from rewardgen.training.shared.batch import SliceBatch
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
 from rewardgen.training.shared.slices import input_names
 from rewardgen.training.shared.stage_eyes import StageEyes
-from tests.training.builders import UPRIGHT, job
+from tests.training.builders import TINY, UPRIGHT, job
 
 STAGED = """
 STAGES = ("low", "high")
@@ -59,7 +62,7 @@ def folder(tmp_path_factory):
     (folder / "policy.npz").write_bytes((folder / "a-s0.npz").read_bytes())
     (folder / "a-s0-prev.npz").unlink()
     play = Play("a-s0.npz", RewardSpec(candidate_id="a", source=STAGED), "final evaluation 0")
-    act("cartpole", [play], folder, folder / "act", Limits(wall_s=60.0), 0, EPISODES)
+    act("cartpole", [play], folder, folder, folder / "act", Limits(wall_s=60.0), 0, EPISODES)
     return folder
 
 
@@ -122,5 +125,21 @@ def test_a_damaged_recording_is_no_policy(folder, tmp_path, array, change):
 def test_a_policy_that_cannot_act_leaves_no_file(tmp_path):
     (tmp_path / "a-s0.npz").write_bytes(b"nothing")
     play = Play("a-s0.npz", RewardSpec(candidate_id="a", source=STAGED), "final evaluation 0")
-    act("cartpole", [play], tmp_path, tmp_path / "act", Limits(wall_s=60.0), 0, EPISODES)
-    assert not (tmp_path / "a-s0.npz").exists()
+    act("cartpole", [play], tmp_path, tmp_path / "replays", tmp_path / "act", Limits(wall_s=60.0), 0, EPISODES)
+    assert not (tmp_path / "replays").exists()
+
+
+def test_pure_and_staged_rewards_train_beside_each_other_and_policies_are_kept(tmp_path):
+    results = {}
+    setup = TrainerSetup("cartpole", TINY, 1, tmp_path / "scratch", Limits(wall_s=60.0))
+    ppo_trainer(setup).train(
+        [RewardSpec(candidate_id=id, source=source) for id, source in {"a": UPRIGHT, "b": STAGED}.items()],
+        [SliceSpec(candidate_id=id, seed=0) for id in "ab"],
+        folder=tmp_path / "policies",
+        on_progress=lambda message: None,
+        on_slice=lambda result: results.update({result.candidate_id: result}),
+    )
+    for result in results.values():
+        assert not result.failure and result.final_fitness is not None and result.episodes_file
+        assert isinstance(load_policy(tmp_path / "policies" / result.policy), PpoPolicy)
+    assert len(results["b"].outcomes) == len(results["a"].outcomes) and results["b"].stages
