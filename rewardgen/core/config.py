@@ -144,6 +144,8 @@ class RunConfig(Frozen):
     def _options_fit_together(self) -> RunConfig:
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
+        if (self.fit or self.stages) and self.strategy == "best-of-n":
+            raise UsageError("`--strategy best-of-n` changes no earlier reward", "leave out `--fit` and `--stages`")
         if self.stages and self.model == BUILTIN:
             raise UsageError(f"the model `{BUILTIN}` writes no stages", "name a language model with `--model`")
         if self.fit > self.candidates:

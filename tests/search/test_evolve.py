@@ -133,6 +133,12 @@ def test_stages_are_asked_for_where_they_are_allowed_and_there_is_a_parent():
     assert "stage" not in {slot.operator for slot in plan([record("g00-k0", 1.0)], 1, 6, seed=0)}
 
 
+@pytest.mark.parametrize("option", [{"fit": 1}, {"stages": True, "model": "openai/x"}])
+def test_drafts_alone_are_neither_fitted_nor_divided(option):
+    with pytest.raises(UsageError, match="changes no earlier reward"):
+        RunConfig(task="point", strategy="best-of-n", **option)
+
+
 def test_the_built_in_designer_writes_no_stages():
     with pytest.raises(UsageError, match="writes no stages") as caught:
         RunConfig(task="point", stages=True)
