@@ -1,7 +1,7 @@
 """A task with an order: what is right depends on what happened before, which neither the variables nor the policy see.
 
-It has no human reward: a reward that sees one step cannot tell the first touch of the left mark from the second. A reward in
-stages can (`--stages`, docs/stages.md).
+It has no human reward: a reward that sees one step cannot tell the first touch of the left mark from the second. A
+reward in stages can (`--stages`, docs/stages.md).
 """
 
 import torch
