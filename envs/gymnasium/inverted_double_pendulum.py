@@ -1,7 +1,6 @@
 """Gymnasium's InvertedDoublePendulum-v5.
 
-The human reward does not solve it at the shipped budget: balance is found after 100,000 steps and lost at times, and
-three seeds ended at 0.50, 0.02 and 0.97. The sparse reward reached 0.99, 1.00 and 0.84.
+The human reward reaches `solved_fitness` with two of three seeds (0.99, 0.99 and 0.89), the sparse one with three.
 """
 
 import torch
@@ -27,7 +26,10 @@ class InvertedDoublePendulum(MujocoTask):
     episode_steps = 1000
     best_fitness = 1.0
     solved_fitness = 0.9
-    training = {"ppo": PpoSettings(env_steps=400_000)}
+    # With larger steps, policies that balance are lost again.
+    training = {
+        "ppo": PpoSettings(env_steps=400_000, discount=0.98, learning_rate=3e-4, value_rate=1.0, target_kl=0.01)
+    }
 
     cart_position = Slide("slider").position.told("position of the cart along +x: 0 in the middle, stops at -1 and 1")
     cart_velocity = Slide("slider").velocity.told("velocity of the cart along +x")

@@ -1,7 +1,6 @@
 """Pushing a box to a goal: the pushing tasks of Fetch and Meta-World in two dimensions.
 
-The human reward reaches 0.83 at the shipped budget, short of `solved_fitness` (0.88, 0.75 and 0.83 with three seeds).
-With 1.2M steps (`--env-steps`) four of five seeds reach it: 0.92, 0.89, 0.89, 0.88 and 0.82.
+The human reward reaches `solved_fitness` with four of five seeds (0.92, 0.89, 0.89, 0.88 and 0.82).
 """
 
 import torch
@@ -22,7 +21,7 @@ class PushToGoal(MujocoTask):
     frame_skip = 4
     episode_steps = 200
     solved_fitness = 0.85
-    training = {"ppo": PpoSettings(env_steps=600_000)}
+    training = {"ppo": PpoSettings(env_steps=1_200_000)}
 
     to_box = Direction("hand", "box")
     to_goal = Direction("box", "site:goal").told("the way from the box to the goal along the world's axes")
