@@ -1,10 +1,13 @@
 """Rewards in stages: their memory, their form, and where they are priced."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from rewardgen.reward.contract import RewardError
 from rewardgen.reward.export import reward_file
+from rewardgen.reward.extraction import extract_source
 from rewardgen.reward.language import check_language
 from rewardgen.reward.pricing import price, price_rows
 from rewardgen.reward.program import compile_reward
@@ -145,3 +148,14 @@ def test_an_exported_file_remembers_the_stage_from_call_to_call():
         total, parts, stage = module["reward_and_components"]({"x": x}, stage=stage)
         assert torch.equal(total, expected.total[step]) and parts.keys() == expected.keys()
     assert stage.tolist() == [2, 2]
+
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "stages"
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.md")), ids=lambda path: path.stem)
+def test_recorded_drafts_are_accepted_and_use_stages_where_they_were_allowed(path):
+    source = extract_source(path.read_text())
+    inputs = ("position", "velocity", "action", "prev_position", "prev_velocity", "prev_action")
+    assert not (check_language(source) or check_signature(source, inputs))
+    assert bool(stage_names(source)) == path.stem.startswith("staged")
