@@ -1,7 +1,7 @@
 """A task with an order: what is right depends on what happened before, which neither the variables nor the policy see.
 
-The human reward does not solve it (0.60 with two seeds), and no reward that sees one step does: it cannot tell the first
-touch of the left mark from the second. A reward in stages can (`--stages`, docs/stages.md).
+The human reward does not solve it (0.60 with two seeds), and no reward that sees one step does: it cannot tell the
+first touch of the left mark from the second. A reward in stages can (`--stages`, docs/stages.md).
 """
 
 import torch
