@@ -27,6 +27,8 @@ _in_language = _rewards.compile_reward
 
 
 class _Attacker:
+    staged, settling_steps = None, 1
+
     def __init__(self, source):
         self.source, self.inputs, self.tunables = source, ("pole_upright", "cart_velocity", "action"), {}
         self._own, self._left = _in_language(HANGING), CALLS[source]
