@@ -282,9 +282,11 @@ def play(
             problems[take.name] = Played(name=take.name, problem=problem)
     limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
     staged = [take for take in takes if stage_names(take.source) and take.name not in problems]
-    plays = [Play(f"{take.name}.npz", _reward_of(take), PURPOSE) for take in staged]
-    for play in plays:
-        act(history.config.task, [play], policies, policies, scratch / f"act-{play.file}", limits, SEED, STARTS)
+    for take in staged:
+        play, place = Play(f"{take.name}.npz", _reward_of(take), PURPOSE), scratch / f"act-{take.name}"
+        unable = act(history.config.task, [play], policies, policies, place, limits, SEED, STARTS)
+        if unable:
+            problems[take.name] = Played(name=take.name, problem=unable[play.file])
     payload = {
         "task": history.config.task,
         "folder": str(policies),

@@ -110,7 +110,8 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
     origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
     policy = "`policy.npz` has the median fitness of the fresh seeds." if has_policy else "The policies were removed."
     loads = has_policy and policy_loader(history.training)
-    seen, stage = stages_seen(candidate.source), ", stage" if stages_seen(candidate.source) else ""
+    seen = stages_seen(candidate.source)
+    stage = ", stage" if seen else ""
     act = ["", "from policy import load  # needs numpy", "action = load().act(observation)  # in actuator units"]
     lines = [
         f"# A reward for {card.name}",

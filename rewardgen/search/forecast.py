@@ -177,13 +177,14 @@ def _trainings(config: RunConfig, baselines: int, raced: int) -> Span:
 
 def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> Usage:
     """Usage of one generation without repairs, or of all generations with a repair of every candidate."""
-    candidates, fits = config.generations * config.candidates, (config.generations - 1) * config.fit
+    # A fit that ranks no better leaves its slot to the designer.
+    candidates = config.generations * config.candidates
     calls: dict[str, int] = {}
     if config.model != BUILTIN:
         diagnoses = 0 if "analyzer" in config.ablate else candidates - config.candidates
-        calls["designer"] = 2 * (candidates - fits) + diagnoses + 2 if most else config.candidates + 1
+        calls["designer"] = 2 * candidates + diagnoses + 2 if most else config.candidates + 1
     if config.critic_model:
-        calls["critic"] = 2 * candidates - fits if most else 0
+        calls["critic"] = 2 * candidates if most else 0
     if not calls:
         return Usage()
     llm, times = make_llm(config, folder, keyless=True), _LATER_PROMPTS if most else 1.0

@@ -35,21 +35,21 @@ def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
         report: Not used.
 
     Returns:
-        Nothing. A policy that cannot act has no file.
+        `problems`: name of a file to the reason why its policy cannot act, which then has no recording.
     """
     torch.set_num_threads(1)
     for kind, target in payload["kinds"].items():
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)
-    task = load_task(payload["task"])
+    task, problems = load_task(payload["task"]), {}
     for play in payload["plays"]:
         reward, starts = RewardSpec.model_validate(play["reward"]), derive_seed(payload["seed"], play["starts"])
         try:
             policy = load_policy(Path(payload["folder"], play["file"]))
             _recorded(task, policy, reward, starts, payload["episodes"]).save(Path(play["file"]))
-        except RewardgenError:
-            continue  # whoever takes the file says that it is missing
-    return {}
+        except RewardgenError as error:
+            problems[play["file"]] = error.message
+    return {"problems": problems}
 
 
 def _recorded(task: Task, policy: Policy, reward: RewardSpec, seed: int, episodes: int) -> ReplayedPolicy:

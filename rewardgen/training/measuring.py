@@ -9,13 +9,13 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError, TaskError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.reward.stages import stage_names
+from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.measurements import STARTS
@@ -98,6 +98,7 @@ def measured_policies(
     def measure(part: int) -> list[PolicyMeasurement]:
         mine, scratch = specs[part::number], setup.scratch / f"measure-{part}"
         seeing = [spec for spec in mine if spec.candidate_id in staged]
+        unable: dict[str, str] = {}
         for id in dict.fromkeys(spec.candidate_id for spec in seeing):
             own = [spec for spec in seeing if spec.candidate_id == id]
             plays = [
@@ -107,9 +108,11 @@ def measured_policies(
                 if (copies / name).exists()
             ]
             limits = limits_for(len(own), setup.limits, setup.settings)
-            act(setup.task, plays, copies, replays, scratch / f"act-{id}", limits, seed, episodes, cancel)
-        groups = (copies, [spec for spec in mine if spec not in seeing]), (replays, seeing)
-        return [
+            unable |= act(setup.task, plays, copies, replays, scratch / f"act-{id}", limits, seed, episodes, cancel)
+        problems = {spec: unable[name] for spec in seeing for name in policy_names(spec) if name in unable}
+        able = [spec for spec in seeing if spec not in problems]
+        groups = (copies, [spec for spec in mine if spec not in seeing]), (replays, able)
+        return [PolicyMeasurement.failed(spec, problem) for spec, problem in problems.items()] + [
             measurement
             for folder, group in groups
             if group
@@ -145,13 +148,15 @@ def act(
     seed: int,
     episodes: int,
     cancel: threading.Event | None = None,
-) -> None:
+) -> dict[str, str]:
     """Write the actions of policies in a folder to another, as files of the kind `replay`, under the same names.
 
-    A policy that cannot act has no file there.
+    Returns:
+        Name of a file to the reason why its policy cannot act; it is not written.
 
     Raises:
         WorkerCancelled: `cancel` was set.
+        MachineError: Memory is short: no fault of the policies.
         RunFolderError: A file cannot be written.
     """
     payload = {
@@ -163,14 +168,29 @@ def act(
         "plays": [{**play._asdict(), "reward": play.reward.model_dump(mode="json")} for play in plays],
     }
     try:
-        run_worker(ACT, payload, limits=limits, scratch=scratch, cancel=cancel)
+        problems = run_worker(ACT, payload, limits=limits, scratch=scratch, cancel=cancel).get("problems")
     except WorkerCancelled:
         raise
-    except (TaskError, WorkerError):
-        scratch = scratch / "nothing"
+    except (TaskError, WorkerError) as error:
+        if isinstance(error, WorkerError) and error.kind == "memory":
+            raise _short_of_memory(error) from error
+        return {play.file: f"it cannot act: {error.message}" for play in plays}
+    unable: dict[str, str] = {}
     for play in plays:
-        with suppress(OSError):
+        reason = problems.get(play.file) if isinstance(problems, dict) else None
+        if reason:
+            unable[play.file] = f"it cannot act: {clean(reason)}"
+            continue
+        try:
             write_atomic(replays / play.file, read_plain(scratch / play.file, limits.file_bytes))
+        except OSError as error:
+            unable[play.file] = f"its actions cannot be read: {error.strerror or error}"
+    return unable
+
+
+def _short_of_memory(error: WorkerError) -> MachineError:
+    hint = "free some memory, or use fewer `--workers`; what was finished is kept"
+    return MachineError(f"there is no memory to measure a policy: {error.message}", hint)
 
 
 def take_policies(spec: SliceSpec, paths: Sequence[Path], copies: Path, most: int) -> str:
@@ -219,8 +239,7 @@ def _measured(
         raise
     except (TaskError, WorkerError) as error:
         if len(slices) == 1 and isinstance(error, WorkerError) and error.kind == "memory":
-            hint = "free some memory, or use fewer `--workers`; what was finished is kept"
-            raise MachineError(f"there is no memory to measure a policy: {error.message}", hint) from error
+            raise _short_of_memory(error) from error
         if len(slices) == 1:
             return [PolicyMeasurement.failed(slices[0], error.message)]
         places = {spec: scratch / f"{number}" for number, spec in enumerate(slices)}

@@ -15,6 +15,8 @@ from rewardgen.training.ppo.policy import PpoPolicy
 from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.replayed_policy import ReplayedPolicy
+from rewardgen.training.sac.learner import SacLearner
+from rewardgen.training.sac.settings import SacJob, SacSettings
 from rewardgen.training.shared.batch import SliceBatch
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
@@ -64,6 +66,14 @@ def folder(tmp_path_factory):
     play = Play("a-s0.npz", RewardSpec(candidate_id="a", source=STAGED), "final evaluation 0")
     act("cartpole", [play], folder, folder, folder / "act", Limits(wall_s=60.0), 0, EPISODES)
     return folder
+
+
+def test_policies_of_sac_see_stages_too(tmp_path):
+    settings = SacSettings(env_steps=256, num_envs=4, evaluation_phases=1, evaluation_envs=1, batch=32, random_steps=64)
+    the_job = SacJob.model_validate(job(tmp_path, {"a": STAGED}).model_dump() | {"settings": settings.model_dump()})
+    (result,) = SliceBatch(load_task("cartpole"), the_job, lambda message: None, SacLearner).run()
+    assert not result.failure and len(result.stages) == 2
+    assert load_policy(tmp_path / "a-s0.npz").observation_size == 5 + 2
 
 
 def test_a_policy_sees_a_number_for_each_stage(folder, tmp_path):
@@ -122,10 +132,11 @@ def test_a_damaged_recording_is_no_policy(folder, tmp_path, array, change):
     assert "is not a policy file" in answer["problem"]
 
 
-def test_a_policy_that_cannot_act_leaves_no_file(tmp_path):
+def test_a_policy_that_cannot_act_is_told_with_its_reason(tmp_path):
     (tmp_path / "a-s0.npz").write_bytes(b"nothing")
     play = Play("a-s0.npz", RewardSpec(candidate_id="a", source=STAGED), "final evaluation 0")
-    act("cartpole", [play], tmp_path, tmp_path / "replays", tmp_path / "act", Limits(wall_s=60.0), 0, EPISODES)
+    unable = act("cartpole", [play], tmp_path, tmp_path / "replays", tmp_path / "act", Limits(wall_s=60.0), 0, EPISODES)
+    assert "cannot act" in unable["a-s0.npz"] and "not a policy file" in unable["a-s0.npz"]
     assert not (tmp_path / "replays").exists()
 
 

@@ -62,9 +62,12 @@ def _dead(reward: ProbedReward, name: str, activation: float) -> tuple[str, str]
 
 def _pays_for_moving(reward: ProbedReward, name: str) -> bool:
     """Return True if a component pays on the step from one stage to another."""
-    moves = [(*stages, rows) for stages, rows in reward.moves.items() if stages[0] != stages[1]]
     machine = reward.machine
-    return any(float(machine.pay(rows, *stages)[name].abs().max()) > ZERO for *stages, rows in moves if machine)
+    return machine is not None and any(
+        float(machine.pay(rows, before, after)[name].abs().max()) > ZERO
+        for (before, after), rows in reward.moves.items()
+        if before != after
+    )
 
 
 def check_dominance(reward: ProbedReward) -> Iterator[Finding]:
