@@ -22,6 +22,7 @@ from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.ppo.settings import PROFILES, PpoSettings
 from rewardgen.training.sac.settings import SacSettings
+from rewardgen.training.sb3.settings import Sb3PpoSettings, tuned
 
 SEARCHED = ("half_cheetah", "hopper", "cartpole", "pusher", "ball_in_cup", "cheetah_flip", "ant", "stack_two")
 """Tasks on which settings are searched."""
@@ -47,7 +48,11 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """Settings of PPO by name, as changes of those that a task ships (`task`)."""
 SAC = "sac"
 """Name of the settings of SAC, which trains as many control steps."""
-NAMES = (*SETTINGS, SAC)
+SB3 = "sb3-zoo"
+"""Name of the settings of RL Baselines3 Zoo for Stable-Baselines3's PPO."""
+TRAINERS = {SAC: "sac", SB3: "sb3-ppo"}
+"""Trainers of settings that are not for our PPO."""
+NAMES = (*SETTINGS, *TRAINERS)
 
 
 class LearnerOptions(NamedTuple):
@@ -134,6 +139,10 @@ def settings_named(name: str, task: str, steps: int | None = None) -> TrainerSet
     usual = usual.model_copy(update={"env_steps": steps or usual.env_steps})
     if name == SAC:
         return SacSettings(env_steps=usual.env_steps, discount=usual.discount)
+    if name == SB3:
+        environment = "".join(part.capitalize() for part in task.split("_"))  # `half_cheetah` is HalfCheetah-v4 there
+        one_env = {"num_envs": 1, "options": {}}  # where the zoo has no settings: it normalises, and keeps the defaults
+        return Sb3PpoSettings.model_validate(one_env | tuned("ppo", environment) | {"env_steps": usual.env_steps})
     return PpoSettings.model_validate(usual.model_dump() | SETTINGS[name])
 
 
@@ -155,7 +164,7 @@ def trained_once(
     if not path.exists():
         began = time.monotonic()
         slices = [SliceSpec(candidate_id=each.candidate_id, seed=seed) for each in rewards for seed in range(seeds)]
-        trained = train_ours(task, settings, rewards, slices, 1, trainer=SAC if name == SAC else "ppo")
+        trained = train_ours(task, settings, rewards, slices, 1, trainer=TRAINERS.get(name, "ppo"))
         fitness = {slice_name(each): each.final_fitness for each in trained.results}
         kept = {"curves": trained.curves, "fitness": fitness, "seconds": trained.seconds}
         write_atomic(path, json.dumps(kept, indent=1).encode())
