@@ -24,7 +24,7 @@ from rewardgen.core.resources import PACKAGE
 from rewardgen.export.vendor import task_source, vendored
 from rewardgen.film.shooting import require_trust
 from rewardgen.reward.export import reward_file
-from rewardgen.reward.stages import stage_names, stages_seen
+from rewardgen.reward.observation import eyes_text, seen_besides
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
@@ -251,7 +251,7 @@ def _acting(exported: Exported, name: str, use: str, *needs: str) -> Export:
     answer, folder = exported.work(_POLICY, **payload, algorithm=exported.algorithm)
     _require_same(name, answer["difference"], 1e-4)
     tested = f"The actions equal the run's for 256 observations, to {answer['difference']:.1g}."
-    use = "\n\n".join(filter(None, (use, stages_seen(exported.source))))
+    use = "\n\n".join(filter(None, (use, eyes_text(exported.source))))
     return Export({name: read_plain(folder / name, MOST_BYTES)}, use, tested, needs)
 
 
@@ -287,7 +287,7 @@ def _gymnasium(exported: Exported) -> Export:
     reference = exported.history.config.task if exported.history.config else ""
     task, package = resolve_task(reference), f"{exported.slug}_env"
     # A policy that sees stages does not fit the environment, whose observations are the task's.
-    acts = exported.policy and not stage_names(exported.source)
+    acts = exported.policy and not seen_besides(exported.source)
     loader = policy_loader(exported.history.training) if acts else ""
     policy = {"policy": str(exported.policy.resolve())} if exported.policy and loader else {}
     answer, folder = exported.work(_TASK, task=reference, **policy)

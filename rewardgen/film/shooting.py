@@ -25,7 +25,7 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.film.film_index import PURPOSE, SCENE, SEED, STARTS, Film, Shot, add_films, films_folder, motion_name
 from rewardgen.llm.protocol import Note
-from rewardgen.reward.stages import stage_names
+from rewardgen.reward.observation import seen_besides
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import register
@@ -281,8 +281,7 @@ def play(
             problem = f"its policy cannot be read: {error.strerror or error}"
             problems[take.name] = Played(name=take.name, problem=problem)
     limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
-    staged = [take for take in takes if stage_names(take.source) and take.name not in problems]
-    for take in staged:
+    for take in (take for take in takes if seen_besides(take.source) and take.name not in problems):
         play, place = Play(f"{take.name}.npz", _reward_of(take), PURPOSE), scratch / f"act-{take.name}"
         unable = act(history.config.task, [play], policies, policies, place, limits, SEED, STARTS)
         if unable:

@@ -11,7 +11,8 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.reward.export import reward_file
-from rewardgen.reward.stages import stages_seen
+from rewardgen.reward.observation import eyes_text
+from rewardgen.reward.stages import stage_names
 from rewardgen.store.events import Event
 from rewardgen.store.history import History, Summary
 from rewardgen.store.journal import Listener
@@ -110,8 +111,8 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
     origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
     policy = "`policy.npz` has the median fitness of the fresh seeds." if has_policy else "The policies were removed."
     loads = has_policy and policy_loader(history.training)
-    seen = stages_seen(candidate.source)
-    stage = ", stage" if seen else ""
+    seen = eyes_text(candidate.source)
+    stage = ", stage" if stage_names(candidate.source) else ""
     act = ["", "from policy import load  # needs numpy", "action = load().act(observation)  # in actuator units"]
     lines = [
         f"# A reward for {card.name}",

@@ -176,9 +176,9 @@ def _check_finite(components: Mapping[str, Tensor], combined: Tensor, inputs: Ma
             message = f"component `{name}` is {float(value[env])} in {int(wrong.sum())} of {len(value)} envs"
             others = [f"`{key}`" for key, other in components.items() if key != name and not other.isfinite().all()]
             message += f"; not finite either: {', '.join(others)}" if others else ""
-            raise RewardError(f"{message}, as at {seen[:300]}", None, "non-finite", _FINITE_HINT, name)
+            raise RewardError(f"{message}, as at {seen[:300]}", None, "non-finite", FINITE_HINT, name)
     if not bool(combined.isfinite().all()):
-        raise RewardError("the sum of the components is not finite", None, "non-finite", _FINITE_HINT)
+        raise RewardError("the sum of the components is not finite", None, "non-finite", FINITE_HINT)
 
 
 def _short(value: Tensor) -> str:
@@ -188,4 +188,4 @@ def _short(value: Tensor) -> str:
 
 _RETURN_HINT = 'end with `return {"speed": speed, "effort": effort}`'
 _SHAPE_HINT = "reduce over the last axis, as with `.sum(-1)`, or take one part, as with `x[:, 0]`"
-_FINITE_HINT = "guard it, as with `.clamp(min=1e-6)` under a root, log or division, and keep exponents negative"
+FINITE_HINT = "guard it, as with `.clamp(min=1e-6)` under a root, log or division, and keep exponents negative"

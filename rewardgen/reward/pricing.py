@@ -32,6 +32,8 @@ class RewardProgram(Protocol):
         tunables: Names and defaults of the constants.
         staged: The program itself if it has stages, else None.
         settling_steps: Most steps for which the pay can change while the inputs stay the same; 1 without memory.
+        observed: Names of the numbers that `observe` returns; empty without it.
+        observes: Names of the inputs of `observe`, but for `stage`.
     """
 
     source: str
@@ -39,6 +41,8 @@ class RewardProgram(Protocol):
     tunables: dict[str, float]
     staged: StagedProgram | None
     settling_steps: int
+    observed: tuple[str, ...]
+    observes: tuple[str, ...]
 
     def price(
         self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Constants
@@ -56,6 +60,19 @@ class RewardProgram(Protocol):
 
         Raises:
             RewardError: The reward fails, or a component is not finite.
+        """
+        ...
+
+    def observe(self, inputs: Mapping[str, Tensor], tunables: Constants = _DEFAULTS) -> Tensor:
+        """Return what policies see of N states besides the task's observation, (N, len(observed)) float32.
+
+        Args:
+            inputs: Every input of `observes`, as of the step that led to the states, and `stage` after it, (N,) int64;
+                name to (N, ...). `observe` works on copies, and takes `action` as `prev_action`.
+            tunables: Values for the constants, floats or (N,).
+
+        Raises:
+            RewardError: `observe` fails, or returns another shape or a number that is not finite.
         """
         ...
 

@@ -16,14 +16,16 @@ from collections.abc import Iterable, Mapping
 from types import CodeType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.reward import vocabulary
 from rewardgen.reward.caps import Caps
-from rewardgen.reward.contract import Components, RewardError, checked_components
+from rewardgen.reward.contract import FINITE_HINT, Components, RewardError, checked_components
 from rewardgen.reward.language import check_language
 from rewardgen.reward.numpy_aliases import NUMPY
+from rewardgen.reward.observation import OBSERVE, OBSERVED, observed_names
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.pricing import RewardProgram
 from rewardgen.reward.signature import ENTRY, FORMS, Signature, read_signature
@@ -52,6 +54,8 @@ class Program:
         tunables: Names and defaults of the constants.
         staged: See `RewardProgram`.
         settling_steps: See `RewardProgram`.
+        observed: See `RewardProgram`.
+        observes: See `RewardProgram`.
     """
 
     staged: StagedProgram | None = None
@@ -61,6 +65,7 @@ class Program:
         self.source = source
         self.inputs = signature.inputs
         self.tunables = signature.tunables
+        self.observed, self.observes = observed_names(source), signature.observes
         self._functions = signature.functions
         self._code = code
         self._names: tuple[str, ...] = ()
@@ -97,6 +102,27 @@ class Program:
             message = f"it returned the components {_listed(components)}, in another call {_listed(self._names)}"
             raise RewardError(message, None, "shape", "return the same components in every call")
         return components
+
+    def observe(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
+        """Return what policies see of N states besides the task's observation; see `RewardProgram`."""
+        arguments = {**inputs, "prev_action": inputs["action"]} if "action" in inputs else inputs
+        seen = self.call(OBSERVE, {name: arguments[name] for name in self._functions[OBSERVE][0]}, tunables)
+        like = next(iter(inputs.values()))
+        shape = (len(like), len(self.observed))
+        if type(seen) is not Tensor or seen.shape != shape or seen.device != like.device:
+            kind = f"shape {tuple(seen.shape)} on {seen.device}" if isinstance(seen, Tensor) else type(seen).__name__
+            message = f"`{OBSERVE}` returned {kind}, expected (N, {shape[1]}) on {like.device}, a column for each name"
+            hint = f"end with `return torch.stack((...), -1)`, and name each column in `{OBSERVED}`"
+            raise RewardError(message, None, "shape", hint)
+        seen = seen.to(torch.float32)
+        if not bool((finite := seen.isfinite()).all()):
+            column = self.observed[int((~finite).any(0).nonzero()[0])]
+            message = f"`{column}` of `{OBSERVE}` is not finite in {int((~finite).any(1).sum())} of {len(like)} envs"
+            unknown = next((f"`{name}`" for name, value in inputs.items() if not bool(value.isfinite().all())), "")
+            message += f", and neither is its input {unknown}" if unknown else ""
+            hint = f"{unknown} is unknown at the start of an episode: take other inputs" if unknown else FINITE_HINT
+            raise RewardError(message, None, "non-finite", hint)
+        return seen
 
     def call(self, function: str, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Any:
         """Call a function of the source with copies of inputs, and return what it returns.
@@ -148,8 +174,9 @@ def compile_reward(source: str) -> RewardProgram:
             exec(code, _scope(caps))
     except Exception as error:
         raise _explained(error, "") from error
-    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in FORMS]
-    return FORMS.get(defined[0]).load()(source, signature, code) if defined else Program(source, signature, code)
+    forms = [FORMS.get(name) for name in signature.functions if name in FORMS]
+    kind = next((form.load() for form in forms if form.program), Program)
+    return kind(source, signature, code)
 
 
 class _Counted(ast.NodeTransformer):

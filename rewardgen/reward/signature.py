@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
 from rewardgen.core.registry import Registry
+from rewardgen.reward.observation import OBSERVE, check_observation
 from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
 from rewardgen.reward.stages import NEXT_STAGE, STAGE_INPUTS, check_stages
 from rewardgen.reward.vocabulary import INSTEAD
@@ -25,7 +26,8 @@ class Form(NamedTuple):
 
     Attributes:
         inputs: Inputs that the program makes, such as `stage`; callers never pass them.
-        program: `module:Class`; the class takes source, signature and compiled code, as `Program` does.
+        program: `module:Class`; the class takes source, signature and compiled code, as `Program` does. Empty if the
+            function has no part in pricing, so that its inputs are none of the reward's.
         check: From the syntax tree of a source of this form to further rejections.
     """
 
@@ -43,21 +45,24 @@ FORMS: Registry[Form] = Registry("form of reward")
 """Forms by the name of a function that only their sources define; `rewardgen.reward.pricing` says how to add one."""
 
 FORMS.register(NEXT_STAGE, Form(STAGE_INPUTS, "rewardgen.reward.staged_program:StagedProgram", check_stages))
+FORMS.register(OBSERVE, Form((), "", check_observation))
 
 
 class Signature(NamedTuple):
     """Parameters of a reward.
 
     Attributes:
-        inputs: Names of the inputs that callers pass: the positional parameters of its functions, in order.
+        inputs: Names of the inputs that callers pass to price: the positional parameters of its functions, in order.
         tunables: Names and defaults of its constants: the keyword-only parameters of its functions, in order.
-        functions: Name of `compute_reward`, and of the function of its form, to their own positional and keyword-only
+        functions: Name of `compute_reward`, and of the functions of its forms, to their own positional and keyword-only
             parameters.
+        observes: Names of the inputs that callers pass to observe; `action` is what `observe` takes as `prev_action`.
     """
 
     inputs: tuple[str, ...]
     tunables: dict[str, float]
     functions: dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
+    observes: tuple[str, ...]
 
 
 def read_signature(source: str) -> Signature:
@@ -76,7 +81,9 @@ def read_signature(source: str) -> Signature:
     assert isinstance(tree, ast.Module)
     made = {name for form in _forms(tree) for name in form.inputs}
     functions = _functions(tree)
-    inputs = dict.fromkeys(part.arg for each in functions for part in each.args.args if part.arg not in made)
+    pricing = [each for each in functions if each.name == ENTRY or FORMS.get(each.name).program]
+    inputs = dict.fromkeys(part.arg for each in pricing for part in each.args.args if part.arg not in made)
+    seen = [part.arg for each in functions if each.name == OBSERVE for part in each.args.args if part.arg not in made]
     return Signature(
         inputs=tuple(inputs),
         tunables={name: value for each in functions for name, value in _tunables(each) if value is not None},
@@ -84,6 +91,7 @@ def read_signature(source: str) -> Signature:
             each.name: (tuple(part.arg for part in each.args.args), tuple(part.arg for part in each.args.kwonlyargs))
             for each in functions
         },
+        observes=tuple("action" if name == "prev_action" else name for name in seen),
     )
 
 
@@ -106,7 +114,7 @@ def _entries(tree: ast.Module) -> list[ast.FunctionDef]:
 
 
 def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Return `compute_reward`, and then the functions of the reward's form."""
+    """Return `compute_reward`, and then the functions of the reward's forms."""
     own = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in FORMS]
     return [*_entries(tree), *own]
 

@@ -39,14 +39,7 @@ def stage_names(source: str) -> tuple[str, ...]:
     tree = parse_source(source)
     if isinstance(tree, Finding) or not _transitions(tree):
         return ()
-    declared = _declared(tree)
-    return tuple(str(part.value) for part in declared.elts if isinstance(part, ast.Constant)) if declared else ()
-
-
-def stages_seen(source: str) -> str:
-    """Return a sentence on what policies see of a reward's stages; empty without stages."""
-    names = stage_names(source)
-    return f"Observations end with {len(names)} numbers, 1 for the present stage: {', '.join(names)}." if names else ""
+    return declared_names(tree, STAGES)
 
 
 def check_stages(tree: ast.Module) -> Iterator[Finding]:
@@ -65,26 +58,50 @@ def check_stages(tree: ast.Module) -> Iterator[Finding]:
         if "prev_stage" in [argument.arg for argument in node.args.args]:
             hint = "take `stage`, which is the stage before this step there"
             yield refusal("signature", "stages", f"has a `{NEXT_STAGE}` with `prev_stage`", hint, node.lineno)
-    declared = _declared(tree)
+    yield from check_names(tree, STAGES, NEXT_STAGE, "stages", (2, _MOST), _EXAMPLE)
+
+
+def check_names(
+    tree: ast.Module, constant: str, function: str, detector: str, number: tuple[int, int], example: str
+) -> Iterator[Finding]:
+    """Find faults in the tuple of names that a function needs.
+
+    Args:
+        tree: The parsed reward.
+        constant: Name of the tuple.
+        function: Name of the function.
+        detector: Name of the rule.
+        number: Least and largest number of names.
+        example: The hint.
+    """
+    declared = _declared(tree, constant)
     if declared is None:
-        yield refusal("signature", "stages", f"has `{NEXT_STAGE}` but no tuple `{STAGES}` of names", _EXAMPLE)
+        yield refusal("signature", detector, f"has `{function}` but no tuple `{constant}` of names", example)
         return
     names = [part.value if isinstance(part, ast.Constant) else None for part in declared.elts]
     plain = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
-    if not (plain and 2 <= len(names) <= _MOST and len({*names}) == len(names)):
-        message = f"names its stages `{ast.unparse(declared)[:80]}`, expected 2 to {_MOST} different words"
-        yield refusal("signature", "stages", message, _EXAMPLE, declared.lineno)
+    least, most = number
+    if not (plain and least <= len(names) <= most and len({*names}) == len(names)):
+        message = f"has `{constant} = {ast.unparse(declared)[:80]}`, expected {least} to {most} different words"
+        yield refusal("signature", detector, message, example, declared.lineno)
+
+
+def declared_names(tree: ast.Module, constant: str) -> tuple[str, ...]:
+    """Return the names in a tuple at the top level of a valid reward; empty without the tuple."""
+    declared = _declared(tree, constant)
+    return tuple(str(part.value) for part in declared.elts if isinstance(part, ast.Constant)) if declared else ()
 
 
 def _transitions(tree: ast.Module) -> list[ast.FunctionDef]:
     return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == NEXT_STAGE]
 
 
-def _declared(tree: ast.Module) -> ast.Tuple | ast.List | None:
-    """Return the value of `STAGES`, if it is given once and written out."""
+def _declared(tree: ast.Module, constant: str) -> ast.Tuple | ast.List | None:
+    """Return the value of a constant, if it is given once and written out."""
     values = [
         node.value
         for node in tree.body
-        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == STAGES for one in node.targets)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(one, ast.Name) and one.id == constant for one in node.targets)
     ]
     return values[0] if len(values) == 1 and isinstance(values[0], ast.Tuple | ast.List) else None

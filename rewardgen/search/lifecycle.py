@@ -273,7 +273,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
             "give a number, or write a `human_reward` in the task file",
         )
     trainer = config.trainer or trainer_of(task)
-    if config.stages and not TRAINERS.get(trainer).sees_stages:
+    if config.stages and not TRAINERS.get(trainer).has_eyes:
         raise UsageError(
             f"policies of the trainer `{trainer}` do not see stages", "leave out `--stages`, or take `--trainer ppo`"
         )

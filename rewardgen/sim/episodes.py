@@ -179,6 +179,13 @@ def with_previous(current: Mapping[str, Tensor], earlier: Mapping[str, Tensor], 
     return {**current, **previous}
 
 
+def start_inputs(envs: VecEnv) -> dict[str, Tensor]:
+    """Return inputs of rewards as if episodes began in the present states: nothing has changed, no action was taken."""
+    current = {name: value.float() for name, value in envs.variables_now().items()}
+    current["action"] = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
+    return {**current, **{f"prev_{name}": value for name, value in current.items()}}
+
+
 def record_episodes(
     envs: VecEnv,
     policy: ActFunction,

@@ -182,6 +182,8 @@ class GymVecEnv(VecEnv):
         self._raw: list[Any] = [None] * self.num_envs
         self._flat = np.zeros((self.num_envs, self.observation_size), dtype=np.float32)
         self._info = {key: np.zeros((self.num_envs, *shape)) for key, shape in reading.info.items()}
+        self._start_info = {key: np.full_like(values, np.nan) for key, values in self._info.items()}
+        self._at_start = np.ones(len(self._envs), dtype=bool)
         self._reward = np.zeros(self.num_envs)
         self._success = np.zeros(self.num_envs)
         self._ended = np.zeros((2, self.num_envs), dtype=bool)
@@ -199,6 +201,16 @@ class GymVecEnv(VecEnv):
         if staggered:
             self._episode_step = self._index * self.episode_steps // self._per_seed
         return torch.from_numpy(self._flat.copy())
+
+    def variables_now(self) -> dict[str, Tensor]:
+        """See `VecEnv.variables_now`."""
+        starts = np.repeat(self._at_start, self._each)
+        info = {
+            key: np.where(starts.reshape(-1, *[1] * (values.ndim - 1)), self._start_info[key], values)
+            for key, values in self._info.items()
+        }
+        with task_faults(self._path, "variables"):
+            return self._read(info)
 
     def picture(self, index: int) -> np.ndarray:
         """See `VecEnv.picture`."""
@@ -224,8 +236,9 @@ class GymVecEnv(VecEnv):
             for index in np.flatnonzero(self._awake).tolist():
                 self._advance(index, taken[self._rows(index)])
         self._episode_step += self._awake
+        self._at_start &= ~self._awake
         with task_faults(self._path, "variables"):
-            variables = self._read()
+            variables = self._read(self._info)
         ended = self._ended.any(0).reshape(-1, self._each).all(1)
         over = self._awake & (ended | (self._episode_step >= self.episode_steps))
         terminated = np.repeat(over, self._each) & self._ended[0]
@@ -271,9 +284,7 @@ class GymVecEnv(VecEnv):
         """Store the reward, success and info of a row."""
         self._reward[row] = one_number(reward)
         self._success[row] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
-        for key, values in self._info.items():
-            value = np.asarray(info.get(key, values[row]), dtype=np.float64)
-            values[row] = value if value.shape == values[row].shape else values[row]
+        _keep(self._info, row, info)
 
     def _begin(self, index: int) -> None:
         """Begin the next episode of one environment; only the seed, its index and the episode number decide it."""
@@ -282,17 +293,25 @@ class GymVecEnv(VecEnv):
         self._reset(index, seed)
         self._episode[index] += 1
         self._episode_step[index] = 0
+        self._at_start[index] = True
 
     def _reset(self, index: int, seed: int) -> None:
-        observation, _ = self._envs[index].reset(seed=seed)
+        observation, info = self._envs[index].reset(seed=seed)
         self._see(index, observation)
+        self._take_start(index, info)
+
+    def _take_start(self, row: int, info: Mapping[str, Any]) -> None:
+        """Store the info of a row at the start of its episode, NaN where it is missing."""
+        for values in self._start_info.values():
+            values[row] = np.nan
+        _keep(self._start_info, row, info)
 
     def _see(self, index: int, observation: Any) -> None:
         self._raw[index] = observation
         self._flat[index] = seen_numbers(self._space, observation)
 
-    def _read(self) -> dict[str, Tensor]:
-        infos = {key: torch.from_numpy(values.copy()).float() for key, values in self._info.items()}
+    def _read(self, info: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
+        infos = {key: torch.from_numpy(values.copy()).float() for key, values in info.items()}
         seen = torch.from_numpy(self._flat.copy()) if self._reading.rows else _stacked(self._raw)
         variables = self._reading.read(seen, Named("info", infos))
         require(mapping_problems("variables", variables))
@@ -303,6 +322,13 @@ class GymVecEnv(VecEnv):
             require(variable_problems(self._reading.declared, variables, self.num_envs))
             self._checked = True
         return {name: variables[name].float() for name in self._reading.declared}
+
+
+def _keep(kept: Mapping[str, np.ndarray], row: int, info: Mapping[str, Any]) -> None:
+    """Store the values of a row's info; a key that is missing, or has another shape, keeps its value."""
+    for key, values in kept.items():
+        value = np.asarray(info.get(key, values[row]), dtype=np.float64)
+        values[row] = value if value.shape == values[row].shape else values[row]
 
 
 def of_mujoco() -> Any:

@@ -108,7 +108,7 @@ class SimulatorEnv(VecEnv):
         self._awake_ids = self._awake.nonzero()[:, 0]
 
     def variables_now(self) -> dict[str, Tensor]:
-        """Return the present variables, (N, ...) each."""
+        """See `VecEnv.variables_now`."""
         with self._task_code():
             return self._dynamics.read(self.view)
 

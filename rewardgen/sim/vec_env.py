@@ -132,6 +132,16 @@ class VecEnv(Protocol):
         """
         return None
 
+    def variables_now(self) -> dict[str, Tensor]:
+        """Return the present variables, (N, ...) each; right after a `reset`, those of the start states.
+
+        NaN where a start state does not tell: an environment may give a variable after a step only.
+
+        Raises:
+            TaskError: The envs give variables after a step only.
+        """
+        raise TaskError("its envs give no variables at the start of an episode", "leave out `observe`")
+
     def scripted_policy(self) -> ActFunction | None:
         """Return the task's own controller, which reads the present states; None if the task has none."""
         return None

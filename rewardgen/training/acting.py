@@ -1,4 +1,4 @@
-"""Worker job that lets policies act which see the stages of their reward, and leaves their actions as policy files.
+"""Worker job that lets policies act with the eyes of their reward, and leaves their actions as policy files.
 
 It runs generated code. What policies reach is measured elsewhere, by playing the actions again.
 """
@@ -20,10 +20,10 @@ from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import Policy, load_policy
 from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.replayed_policy import ReplayedPolicy
+from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
 from rewardgen.training.shared.slices import input_names
-from rewardgen.training.shared.stage_eyes import StageEyes
 
 
 def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -55,8 +55,8 @@ def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
 def _recorded(task: Task, policy: Policy, reward: RewardSpec, seed: int, episodes: int) -> ReplayedPolicy:
     envs = task.make_envs([seed], episodes)
     rewards = Rewards([reward], [SliceSpec(candidate_id=reward.candidate_id, seed=0)], input_names(task))
-    eyes = StageEyes(rewards, envs.num_envs, envs.device)
-    blind = policy.observation_size == envs.observation_size  # of a trainer that shows no stages
+    eyes = Eyes(rewards, envs)
+    blind = policy.observation_size == envs.observation_size  # of a trainer without eyes
     actions: list[Tensor] = []
     sums: list[Tensor] = []
 
@@ -66,6 +66,8 @@ def _recorded(task: Task, policy: Policy, reward: RewardSpec, seed: int, episode
         return actions[-1]
 
     episode = record_episodes(envs, act, anew=True, watch=lambda step, alive: eyes.follow(step)).episode
+    if rewards.problems:
+        raise rewards.problems[0]
     steps = int(episode.lengths.max())
     return ReplayedPolicy(
         torch.stack(actions[:steps]),

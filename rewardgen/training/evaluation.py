@@ -30,7 +30,7 @@ from rewardgen.training.result_validation import PolicyMeasurement
 from rewardgen.training.shared.seeding import derive_seed
 
 if TYPE_CHECKING:
-    from rewardgen.training.shared.stage_eyes import StageEyes
+    from rewardgen.training.shared.eyes import Eyes
 
 _KEPT = 3
 """Recorded episodes of a slice's final policy."""
@@ -49,7 +49,7 @@ class Evaluation:
 
 
 def evaluate(
-    task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = (), eyes: StageEyes | None = None
+    task: Task, envs: VecEnv, policy: PolicyStack, names: Iterable[str] = (), eyes: Eyes | None = None
 ) -> Evaluation:
     """Run the first episode of every env, the same at every call, and measure each slice as if it were alone.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError, TaskError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.reward.stages import stage_names
+from rewardgen.reward.observation import seen_besides
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
@@ -70,7 +70,7 @@ def measured_policies(
 ) -> dict[SliceSpec, PolicyMeasurement]:
     """Measure stored policies in `setup.workers` processes, over a number of episodes each.
 
-    Policies that see the stages of their reward act in processes of their own, which run generated code; then their
+    Policies with the eyes of their reward act in processes of their own, which run generated code; then their
     actions are played again and measured in processes that load none.
 
     Args:
@@ -92,17 +92,17 @@ def measured_policies(
     specs = [spec for spec, problem in problems.items() if not problem]
     number = min(len(specs), max(setup.workers, -(-len(specs) * episodes // _MOST_EPISODES)))
 
-    staged = {id: reward for id, reward in rewards.items() if stage_names(reward.source)}
+    with_eyes = {id: reward for id, reward in rewards.items() if seen_besides(reward.source)}
     replays = setup.scratch / "replays"
 
     def measure(part: int) -> list[PolicyMeasurement]:
         mine, scratch = specs[part::number], setup.scratch / f"measure-{part}"
-        seeing = [spec for spec in mine if spec.candidate_id in staged]
+        seeing = [spec for spec in mine if spec.candidate_id in with_eyes]
         unable: dict[str, str] = {}
         for id in dict.fromkeys(spec.candidate_id for spec in seeing):
             own = [spec for spec in seeing if spec.candidate_id == id]
             plays = [
-                Play(name, staged[id], f"final evaluation {spec.seed}")
+                Play(name, with_eyes[id], f"final evaluation {spec.seed}")
                 for spec in own
                 for name in policy_names(spec)
                 if (copies / name).exists()
@@ -125,7 +125,7 @@ def measured_policies(
 
 
 class Play(NamedTuple):
-    """Episodes of one policy that sees the stages of its reward.
+    """Episodes of one policy with the eyes of its reward.
 
     Attributes:
         file: Name of its file.

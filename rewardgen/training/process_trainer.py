@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError, RewardgenError, RunFolderError, WorkerError
 from rewardgen.core.files import explain_os_error, write_atomic
+from rewardgen.reward.observation import observed_names
 from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import Job
@@ -107,14 +108,15 @@ class ProcessTrainer:
     def _divided(self, slices: Sequence[SliceSpec], rewards: dict[str, RewardSpec]) -> list[list[SliceSpec]]:
         """Divide slices into batches.
 
-        The task's own rewards train apart from generated code, and the policies of a batch see equally many stages.
+        The task's own rewards train apart from generated code, and the policies of a batch see equally many numbers.
         """
         if self._setup.isolate:
             return by_candidate(slices)
-        groups: dict[tuple[bool, int], list[SliceSpec]] = {}
+        groups: dict[tuple[bool, int, int], list[SliceSpec]] = {}
         for spec in slices:
             reward = rewards[spec.candidate_id]
-            groups.setdefault((not reward.is_baseline, len(stage_names(reward.source))), []).append(spec)
+            seen = len(stage_names(reward.source)), len(observed_names(reward.source))
+            groups.setdefault((not reward.is_baseline, *seen), []).append(spec)
         return [batch for _, group in sorted(groups.items()) for batch in split(group, self._parts(len(group)))]
 
     def _parts(self, slices: int) -> int:

@@ -108,8 +108,8 @@ class TrainerKind(NamedTuple):
     """A Python file that loads its policies without rewardgen; handed out beside them."""
     profiles: Mapping[str, Mapping[str, Any]] = {}
     """Changes of the settings by name; where a task has no settings of its own, they race with the usual ones."""
-    sees_stages: bool = False
-    """True if its policies see the stages of their reward; see `rewardgen.training.shared.stage_eyes`."""
+    has_eyes: bool = False
+    """True if its policies see stages and what their reward observes; see `rewardgen.training.shared.eyes`."""
 
     def recorded(self, settings: Mapping[str, Any]) -> Any:
         """Return the settings that a run recorded.

@@ -27,7 +27,7 @@ _in_language = _rewards.compile_reward
 
 
 class _Attacker:
-    staged, settling_steps = None, 1
+    staged, settling_steps, observed, observes = None, 1, (), ()
 
     def __init__(self, source):
         self.source, self.inputs, self.tunables = source, ("pole_upright", "cart_velocity", "action"), {}

@@ -18,10 +18,10 @@ from rewardgen.training.replayed_policy import ReplayedPolicy
 from rewardgen.training.sac.learner import SacLearner
 from rewardgen.training.sac.settings import SacJob, SacSettings
 from rewardgen.training.shared.batch import SliceBatch
+from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
 from rewardgen.training.shared.slices import input_names
-from rewardgen.training.shared.stage_eyes import StageEyes
 from tests.training.builders import TINY, UPRIGHT, job
 
 STAGED = """
@@ -100,7 +100,7 @@ def test_actions_are_measured_without_the_reward(folder):
     envs = task.make_envs([derive_seed(0, "final evaluation 0")], EPISODES)
     rewards = Rewards([RewardSpec(candidate_id="a", source=STAGED)], [SPEC], input_names(task))
     stack = side_by_side([load_policy(folder / "policy.npz")])
-    seeing = evaluate(task, envs, stack, eyes=StageEyes(rewards, EPISODES, envs.device))
+    seeing = evaluate(task, envs, stack, eyes=Eyes(rewards, envs))
     assert [outcome["fitness"] for outcome in answer["outcomes"]] == seeing.fitness.tolist()
 
 

@@ -110,11 +110,13 @@ class ParallelVecEnv(GymVecEnv):
         return observed_size(self._spaces) + len(self._roles[0])
 
     def _reset(self, index: int, seed: int) -> None:
-        observations, _ = self._envs[index].reset(seed=seed)
+        observations, infos = self._envs[index].reset(seed=seed)
         for place, row in self._places(index):
             self._note(place, row, observations, {})
             self._success[row] = 0.0
-            self._info[ALIVE][row] = float(self._agents[place] in self._envs[index].agents)
+            self._info[ALIVE][row] = alive = float(self._agents[place] in self._envs[index].agents)
+            known = {ALIVE: alive, PRESENT: alive, **self._flags[place]}
+            self._take_start(row, {**infos.get(self._agents[place], {}), **known})
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
         env = self._envs[index]

@@ -59,5 +59,5 @@ def _compiled(setup: TrainerSetup) -> Compiled:
 
 TRAINERS.register(
     "ppo",
-    TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE, sees_stages=True),
+    TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE, has_eyes=True),
 )

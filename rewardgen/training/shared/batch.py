@@ -18,10 +18,10 @@ from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import TrainJob
 from rewardgen.training.policies import PolicyStack
+from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rollout import Collector, Rollout
 from rewardgen.training.shared.seeding import slice_generators
 from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
-from rewardgen.training.shared.stage_eyes import StageEyes
 
 
 class SavedStack(PolicyStack, Protocol):
@@ -86,8 +86,8 @@ class SliceBatch:
         device = settings.device
         envs = envs_on(device, task, derived(seeds, "training"), settings.num_envs)
         self._settings = settings.model_copy(update={"num_envs": envs.num_envs // len(seeds)})
-        self._slices = Slices(task, job, report, device, sees_stages=True)
-        eyes = StageEyes(self._slices.rewards, envs.num_envs, envs.device)
+        self._slices = Slices(task, job, report, device, has_eyes=True)
+        eyes = Eyes(self._slices.rewards, envs)
         self._learner = make(envs.observation_size + eyes.size, envs.action_size, seeds, self._settings, envs.device)
         self._action_range = envs.action_low, envs.action_high
         noise = slice_generators(seeds, "exploration", envs.device)

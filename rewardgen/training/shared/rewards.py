@@ -8,12 +8,13 @@ Shapes: T steps, S slices, N envs per slice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+import torch
 from torch import Tensor
 
 from rewardgen.core.errors import WorkerError, did_you_mean
@@ -61,31 +62,64 @@ class Rewards:
         by_id = {reward.candidate_id: reward for reward in rewards}
         self._specs = [by_id[spec.candidate_id] for spec in slices]
         self._programs: dict[int, RewardProgram] = {}
-        self._problems: dict[int, str] = {}
+        self.problems: dict[int, RewardError] = {}
+        """Index of a slice to the failure that ended its reward."""
         self._carries: dict[int, Any] = {}
         for index, spec in enumerate(self._specs):
             try:
                 offered = {*valid, *(HIDDEN if spec.is_baseline else ())}
                 self._programs[index] = in_time(partial(_compiled, spec.source, offered))
             except RewardError as error:
-                self._problems[index] = str(error)
+                self.problems[index] = error
 
     @property
     def input_names(self) -> list[str]:
         """Inputs that some reward reads, and `action`, in alphabetical order."""
-        return sorted({"action", *(name for program in self._programs.values() for name in program.inputs)})
+        priced = (name for program in self._programs.values() for name in program.inputs)
+        return sorted({"action", *priced, *self.observes})
+
+    @property
+    def observes(self) -> list[str]:
+        """Inputs that some `observe` reads, in alphabetical order."""
+        return sorted({name for program in self._programs.values() for name in program.observes})
 
     @property
     def stage_count(self) -> int:
-        """Number of stages of each reward, the same in all slices; 0 without stages.
+        """Number of stages of each reward, the same in all slices; 0 without stages. Raises as `observed_count`."""
+        return self._same(len(program.staged.stages) if program.staged else 0 for program in self._programs.values())
+
+    @property
+    def observed_count(self) -> int:
+        """Numbers that each reward observes, equally many in all slices; 0 without `observe`.
 
         Raises:
-            WorkerError: The numbers differ, so policies of the slices would see differently many.
+            WorkerError: They differ, so policies of the slices would see differently many.
         """
-        counts = {len(program.staged.stages) if program.staged else 0 for program in self._programs.values()}
-        if len(counts) > 1:
-            raise WorkerError("rewards with different numbers of stages are in one batch", "report it")
-        return max(counts, default=0)
+        return self._same(len(program.observed) for program in self._programs.values())
+
+    def _same(self, counts: Iterable[int]) -> int:
+        different = {*counts}
+        if len(different) > 1:
+            raise WorkerError("rewards whose policies see differently many numbers are in one batch", "report it")
+        return max(different, default=0)
+
+    def observations(self, stages: Tensor, inputs: Inputs, numbers: int) -> Tensor:
+        """Return what each reward observes in its envs, (S * N, numbers).
+
+        A reward that fails ends: its slice sees zeros, and pricing reports the failure. Takes the stage of each env,
+        (S * N,) int64, and the inputs of `observes`, (S * N, ...).
+        """
+        slices = len(self._specs)
+        seen = torch.zeros(len(stages), numbers, device=stages.device).unflatten(0, (slices, -1))
+        for index, program in [*self._programs.items()] if numbers else ():
+            of_slice = {name: inputs[name].unflatten(0, (slices, -1))[index] for name in program.observes}
+            of_slice["stage"] = stages.unflatten(0, (slices, -1))[index]
+            try:
+                seen[index] = in_time(partial(program.observe, of_slice, self._specs[index].tunables))
+            except RewardError as error:
+                self.problems[index] = error
+                del self._programs[index]
+        return seen.flatten(0, 1)
 
     def next_stages(self, stages: Tensor, inputs: Inputs) -> Tensor:
         """Return the stage of each env after a step, (S * N,) int64, from those before it and its inputs, (S * N, ...).
@@ -106,7 +140,7 @@ class Rewards:
         """See `SliceLearner.keep`."""
         self._specs = [self._specs[index] for index in kept]
         self._programs = {place: self._programs[index] for place, index in enumerate(kept) if index in self._programs}
-        self._problems = {place: self._problems[index] for place, index in enumerate(kept) if index in self._problems}
+        self.problems = {place: self.problems[index] for place, index in enumerate(kept) if index in self.problems}
         self._carries = {place: self._carries[index] for place, index in enumerate(kept) if index in self._carries}
 
     def price(self, inputs: Inputs, active: Sequence[bool], begins: Tensor | None = None) -> PricedSlices:
@@ -119,7 +153,7 @@ class Rewards:
         by_slice = {name: value.unflatten(1, (slices, -1)) for name, value in inputs.items()}
         total = by_slice["action"].new_zeros(by_slice["action"].shape[:3])
         components = [Components() for _ in range(slices)]
-        faults = [Fault(index, 0, "exception", text) for index, text in self._problems.items() if active[index]]
+        faults = [Fault(index, 0, error.kind, str(error)) for index, error in self.problems.items() if active[index]]
         for index in (index for index in self._programs if active[index]):
             of_slice = {name: by_slice[name][:, index] for name in self._programs[index].inputs}
             starts = None if begins is None else begins.unflatten(1, (slices, -1))[:, index]
@@ -173,7 +207,7 @@ def in_time(call: Callable[[], Result]) -> Result:
 
 def _compiled(source: str, valid: Collection[str]) -> RewardProgram:
     program = compile_reward(source)
-    unknown = [name for name in program.inputs if name not in valid]
+    unknown = [name for name in (*program.inputs, *program.observes) if name not in valid]
     if unknown:
         hint = did_you_mean(unknown[0], valid)
         raise RewardError(f"the task has no input `{unknown[0]}`", None, "exception", hint)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from rewardgen.sim.vec_env import Step, VecEnv
 from rewardgen.training.policies import from_policy_units
-from rewardgen.training.shared.stage_eyes import StageEyes
+from rewardgen.training.shared.eyes import Eyes
 
 Act = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Actions and their means for observations and noise; see `SliceLearner.act`."""
@@ -23,7 +23,7 @@ Act = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 class Rollout:
     """T control steps of all envs."""
 
-    observation: Tensor  # as simulated, before the step, with what policies see of stages, (T, S, N, O)
+    observation: Tensor  # as simulated, before the step, with what policies see besides, (T, S, N, O)
     final_observation: Tensor  # after the step and before any reset, (T, S, N, O)
     action: Tensor  # in units of half the action range, before clipping, (T, S, N, A)
     mean: Tensor  # of the policy, (T, S, N, A)
@@ -42,7 +42,7 @@ class Collector:
         slices: int,
         names: Iterable[str],
         generators: Sequence[torch.Generator],
-        eyes: StageEyes,
+        eyes: Eyes,
     ) -> None:
         self._envs, self._eyes = envs, eyes
         self._ids = torch.arange(envs.num_envs, device=envs.device).view(slices, -1)

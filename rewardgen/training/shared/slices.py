@@ -32,9 +32,9 @@ from rewardgen.training.artifacts import TrainJob, policy_names
 from rewardgen.training.evaluation import evaluate
 from rewardgen.training.policies import PolicyStack
 from rewardgen.training.shared import digests
+from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
-from rewardgen.training.shared.stage_eyes import StageEyes
 
 Report = Callable[[dict[str, Any]], None]
 _IDLE_EPISODES = 4
@@ -98,17 +98,17 @@ class Slices:
     """The slices of a job, with their rewards and their evaluations.
 
     `logs` has all slices. `training` has those that still train, in the order of networks, envs and rewards. Policies
-    that see stages act on observations as `StageEyes` shows them.
+    with eyes act on observations as `Eyes` shows them.
     """
 
     def __init__(
-        self, task: Task, job: TrainJob, report: Report, device: Device = "cpu", *, sees_stages: bool = False
+        self, task: Task, job: TrainJob, report: Report, device: Device = "cpu", *, has_eyes: bool = False
     ) -> None:
         self.logs = [SliceLog(spec) for spec in job.slices]
         self.training = [*self.logs]
         self._task, self._settings, self._report = task, job.settings, report
         self._device: Device = device
-        self._sees_stages = sees_stages
+        self._has_eyes = has_eyes
         self._folder = Path(job.folder)
         self._envs = self._make_envs()
         declared = task.declared()
@@ -148,7 +148,7 @@ class Slices:
                 gc.collect()
                 torch.cuda.empty_cache()
             self._envs = self._make_envs()
-        eyes = StageEyes(self.rewards, self._envs.num_envs, self._envs.device) if self._sees_stages else None
+        eyes = Eyes(self.rewards, self._envs) if self._has_eyes else None
         evaluation = evaluate(self._task, self._envs, policy, self.rewards.input_names, eyes)
         for index, problem in evaluation.problems.items():
             self.disable(index, "non-finite", problem, env_steps)
