@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from rewardgen.sim.tensors import heading, upright
     from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap
+    from rewardgen.store.comparisons import Signal
     from rewardgen.tasks.gym_task import GymTask
     from rewardgen.tasks.loading import shipped_task
     from rewardgen.tasks.mujoco_task import MujocoTask
@@ -69,6 +70,7 @@ __all__ = [
     "SacSettings",
     "Sensor",
     "Shift",
+    "Signal",
     "Site",
     "Slide",
     "Tendon",
@@ -96,6 +98,7 @@ _HOME = {
     **dict.fromkeys(("heading", "upright"), "rewardgen.sim.tensors"),
     **dict.fromkeys(("Flip", "Outside", "Pair", "Shift", "Var", "Wrap"), "rewardgen.sim.variables"),
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
+    "Signal": "rewardgen.store.comparisons",
     "PpoSettings": "rewardgen.training.ppo.settings",
     "SacSettings": "rewardgen.training.sac.settings",
     "GymTask": "rewardgen.tasks.gym_task",

@@ -31,6 +31,17 @@ def _broken(detector: Detector, message: str) -> Flag:
 DETECTORS: DetectorRegistry[Flag] = DetectorRegistry(Flag, _broken)
 """In the order of their flags: behaviour of the policy first, then components."""
 
+BY_FITNESS = (
+    "reward-up-fitness-down",
+    "fitness-fell",
+    "still-rising",
+    "reach-and-hover",
+    "proxy-satisfied",
+    "against-fitness",
+    "no-better-than-trivial",
+    "seeds-disagree",
+)
+"""Detectors whose flags tell of the fitness or the success; not for designers where others judge."""
 _HELD = ("reach-and-hover", "proxy-satisfied")
 
 DETECTORS.add(

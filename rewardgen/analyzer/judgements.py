@@ -17,8 +17,9 @@ from rewardgen.core.text import visible
 from rewardgen.llm.prompts import goal_messages, verdict_messages
 from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.reward.extraction import json_object
+from rewardgen.store.judgement_records import GoalCheck, Judgement
 from rewardgen.store.messages import VERDICT, LLMRequest, Message
-from rewardgen.store.records import GoalCheck, Judgement, TaskCard
+from rewardgen.store.records import TaskCard
 
 MAX_TOKENS = 4096
 """Limit on a reply: two sentences, and reasoning models think first."""

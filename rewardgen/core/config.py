@@ -97,7 +97,10 @@ class RunConfig(Frozen):
     """Strategy of the search: `evolve` builds on the best candidates; `best-of-n`, a control, drafts as many without
     earlier results."""
     judge: str = "fitness"
-    """Ranking of candidates for parents, stop rules, finals and reports: `fitness`, with its noise over seeds."""
+    """Ranking of candidates for parents, stop rules and finals: `fitness`, with its noise over seeds; or comparisons of
+    episodes by `signals` of the task, or `simulated:oracle`, a study's stand-in for a person (docs/preferences.md)."""
+    answers: int = Field(default=15, ge=1)
+    """Answers of a judge that compares episodes, after each generation at most; fewer once the best one is settled."""
     stages: bool = False
     """Allow rewards in stages: a small state machine is their memory, for tasks with an order (docs/stages.md)."""
     patience: int = Field(default=3, ge=1)

@@ -76,11 +76,14 @@ def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
     analysis = record.analysis
     sections = [_fitness_lines(record)]
     if analysis and analysis.curves.curve:
-        sections += [_curve_lines(analysis)]
+        sections += [_curve_lines(analysis, judged=bool(record.preference))]
         timed = [episode for episode in analysis.episodes if episode.times_s]
         moments = (MOMENTS, MOMENTS_OF_THE_SECOND)
         rated = record.result is None or record.result.success_rate is not None
-        sections += [_episode_lines(analysis, *pair, rated) for pair in zip(timed[:episodes], moments, strict=False)]
+        sections += [
+            _episode_lines(analysis, *pair, rated, bool(record.preference))
+            for pair in zip(timed[:episodes], moments, strict=False)
+        ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
@@ -131,6 +134,9 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
         return [f"not trained: {record.outcome}"]
     if result.fitness is None:
         return [f"failed: {record.outcome or 'no fitness could be measured'}"]
+    if record.preference:
+        lines = [line for text in record.preference.splitlines() for line in _wrapped(text)]
+        return lines + _ending_lines(result) + _stage_lines(record.candidate.source, result)
     values = ", ".join(number(run.final_fitness) for run in result.slices if run.final_fitness is not None)
     success = "" if result.success_rate is None else f"; success {percent(result.success_rate)}"
     lines = [f"fitness {number(result.fitness)} (by seed: {values}){success}"]
@@ -148,6 +154,12 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
             judged = f"{side} the noise of {number(parent.noise)}"
         lines += _wrapped(f"parent {parent.candidate_id} has {number(parent.fitness)}: {_signed(delta)}, {judged}")
     return lines
+
+
+def _ending_lines(result: CandidateResult) -> list[str]:
+    outcomes = [outcome for run in result.slices for outcome in run.outcomes]
+    ends = Counter(outcome.ending for outcome in outcomes).most_common()
+    return _wrapped(f"{len(outcomes)} episodes end by: {', '.join(f'{end} {number_of}' for end, number_of in ends)}")
 
 
 def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[str]:
@@ -195,8 +207,10 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, LINE, subsequent_indent="  ", break_on_hyphens=False)
 
 
-def _curve_lines(analysis: Analysis) -> list[str]:
-    """Write the learning curve, and mean per step, share, activation and change of each component."""
+def _curve_lines(analysis: Analysis, judged: bool) -> list[str]:
+    """Write the learning curve, without fitness where others judge, and mean per step, share, activation and change of
+    each component.
+    """
     curves, parent = analysis.curves, analysis.parent
     components = {name: points for name, points in curves.components.items() if not _is_tiny(points)}
     tiny = [name for name in curves.components if name not in components]
@@ -211,8 +225,12 @@ def _curve_lines(analysis: Analysis) -> list[str]:
     lines = [
         *_wrapped(f"during training (few episodes a point, the same starts at every point; {seeds}):"),
         head + (f"{'share %':>9}{'active':>7}{'change' if parent else '':>8}".rstrip() if components else ""),
-        _numbers("fitness", width, [point.fitness for point in points]),
-        *([_row("success rate %", width, succeeded)] if any(point.success_rate for point in points) else []),
+        *([] if judged else [_numbers("fitness", width, [point.fitness for point in points])]),
+        *(
+            [_row("success rate %", width, succeeded)]
+            if not judged and any(point.success_rate for point in points)
+            else []
+        ),
         *([_numbers("steps per episode", width, lengths)] if max(lengths) - min(lengths) > 0.5 else []),
         _numbers("reward per episode", width, [point.episode_return for point in points]),
     ]
@@ -256,21 +274,23 @@ def _is_small(points: Sequence[ComponentPoint]) -> bool:
     return max(points[0].share, points[-1].share) < SMALL
 
 
-def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rated: bool) -> list[str]:
-    """Write an episode: outcome, with its success where the task is `rated` by it, and variables and components at the
-    moments of most change.
+def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rated: bool, judged: bool) -> list[str]:
+    """Write an episode: outcome, and variables and components at the moments of most change.
+
+    Its fitness is left out where others judge, its success also where the task is not `rated` by it.
     """
     small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
     rank = {"best": "best", "median": "typical", "worst": "worst"}[episode.rank]
     when = "" if moments < MOMENTS else "; when most changes:"
-    success = (" success," if episode.success else " no success,") if rated else ""
+    success = (" success," if episode.success else " no success,") if rated and not judged else ""
+    fitness = "" if judged else f" fitness {number(episode.fitness)},"
     alone = "; others go the same way" if len(analysis.episodes) == 1 else ""
     whose = "" if episode.seed is None else f", seed {episode.seed}"
     lines = _wrapped(
-        f"{rank} episode of the last point{whose}: fitness {number(episode.fitness)},{success} {episode.steps} steps,"
+        f"{'an' if judged else rank} episode of the last point{whose}:{fitness}{success} {episode.steps} steps,"
         f" ended by {episode.ending}{alone}{when}"
     )
-    lines += _wrapped(f"parts: {named(episode.parts)}") if episode.parts else []
+    lines += _wrapped(f"parts: {named(episode.parts)}") if episode.parts and not judged else []
     components = {f"[{name}]": values for name, values in episode.components.items() if name not in small}
     series = {**episode.variables, **components}
     moving = [name for name, values in series.items() if name not in episode.stays and _moves(name, values, series)]

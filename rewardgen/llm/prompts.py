@@ -116,7 +116,7 @@ def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
     card = design_request.card
     ends, ends_well = bool(card.termination_causes), card.benign_terminations
     facts = {"ends": ends, "ends_badly": ends and not ends_well, "success_ends": card.success_terminates}
-    facts["stages"] = design_request.stages
+    facts |= {"stages": design_request.stages, "judged": card.judged}
     return _pair("designer/system", _design_request(design_request), **facts)
 
 
@@ -205,7 +205,7 @@ def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message,
     used = [variable for variable in card.variables if variable.name in names]
     unused = [variable.name for variable in card.variables if variable not in used]
     request = render("analyzer/diagnosis", card=card, record=record, used=used, unused=unused)
-    return _pair("analyzer/system", request)
+    return _pair("analyzer/system", request, judged=card.judged)
 
 
 def goal_messages(card: TaskCard, goal: str) -> tuple[Message, ...]:
@@ -260,8 +260,10 @@ def _environment(templates: Templates) -> Environment:
 
 
 def standing(record: CandidateRecord) -> str:
-    """Write fitness and success rate of a candidate in a line."""
+    """Write fitness and success rate of a candidate in a line, or its comparisons where others judge."""
     result = record.result
+    if record.preference:
+        return record.preference.partition("\n")[0]
     if result is None or result.fitness is None:
         return f"failed: {record.outcome}" if record.outcome else "not trained"
     seeds = len(result.slices)

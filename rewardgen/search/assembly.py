@@ -30,11 +30,13 @@ from rewardgen.llm.templates import ENDING
 from rewardgen.sandbox.process import Limits
 from rewardgen.search import evolve as _evolve  # noqa: F401  (registers itself)
 from rewardgen.search.context import Parts
-from rewardgen.search.judge import JUDGES
+from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.strategy import STRATEGIES
+from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.history import History
+from rewardgen.store.judgement_records import GoalCheck, Judgement
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import CandidateResult, GoalCheck, Judgement, TaskCard, Training
+from rewardgen.store.records import CandidateResult, TaskCard, Training
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.cache import BaselineCache, get_or_record_transitions
@@ -71,7 +73,7 @@ def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Rol
         CredentialsError: A missing API key.
     """
     STRATEGIES.get(config.strategy)
-    JUDGES.get(config.judge)
+    make_judge(config)
     if config.trainer:
         TRAINERS.get(config.trainer)
     EXECUTORS.get(config.executor).check()
@@ -109,7 +111,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
     limits = measuring(config)
     if not folder.transitions.exists():
         get_or_record_transitions(config.task, folder.transitions, limits)
-    judge = JUDGES.get(config.judge)(config)
+    judge = make_judge(config)
     reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
     return Parts(
         designer=roles.designer,
@@ -118,6 +120,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
         trainer=make_trainer(folder, history, training),
         strategy=STRATEGIES.get(config.strategy)(config, judge),
         judge=judge,
+        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history), config),
         usage=roles.usage,
         policies=folder.policies,
         returns=reviewer.returns,

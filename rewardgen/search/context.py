@@ -21,12 +21,15 @@ from rewardgen.critic.sandboxed import PriceEpisodes
 from rewardgen.designer.protocol import Designer
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.judge import Judge
+from rewardgen.search.judged import judged_card, judged_record
 from rewardgen.search.strategy import Strategy
+from rewardgen.search.teachers.protocol import Teacher
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
+from rewardgen.store.judgement_records import Judgement
 from rewardgen.store.messages import Usage
 from rewardgen.store.ranking import Ranking
-from rewardgen.store.records import CandidateRecord, CandidateResult, Judgement, TaskCard
+from rewardgen.store.records import CandidateRecord, CandidateResult, TaskCard
 from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import Trainer
 
@@ -46,6 +49,8 @@ class Parts(NamedTuple):
     """Returns the usage of the run's model calls so far."""
     policies: Path
     """Folder of trained policies."""
+    teacher: Teacher | None = None
+    """Compares episodes for a judge that ranks by comparisons."""
     returns: PriceEpisodes | None = None
     """Prices recorded episodes for fits of weights."""
     cache: BaselineCache | None = None
@@ -132,6 +137,19 @@ class Context(NamedTuple):
         """All candidates in the order of planning, of all generations or those before an index."""
         generations = self.history.generations[:before]
         return [record for generation in generations for id in generation.ids if (record := self.history.record(id))]
+
+    @property
+    def shown_card(self) -> TaskCard:
+        """The task card for prompts: without fitness where a teacher judges."""
+        return judged_card(self.card, self.parts.teacher.words) if self.parts.teacher else self.card
+
+    def shown(self, records: Sequence[CandidateRecord]) -> list[CandidateRecord]:
+        """Return candidates for prompts: without fitness where a teacher judges."""
+        if self.parts.teacher is None:
+            return [*records]
+        archive = self.records()
+        ranking = self.parts.judge.rank(archive)
+        return [judged_record(record, ranking, archive) for record in records]
 
     def rank_with_baselines(self) -> Ranking:
         """Rank all candidates and the task's own rewards."""

@@ -121,11 +121,11 @@ def _verdicts(run: Context, candidates: Sequence[Candidate], repairs: int) -> di
         with run.time_limit() as up:
             verdicts = run.parts.critic.review(
                 pending,
-                run.card,
+                run.shown_card,
                 run.records(),
                 goal=run.config.goal,
                 # The ranking of earlier episodes shows a repair the results of earlier candidates.
-                ranks=run.parts.strategy.learns and "tpe" not in run.config.ablate,
+                ranks=run.parts.strategy.learns and run.parts.judge.by_fitness and "tpe" not in run.config.ablate,
                 cancel=up,
                 on_gate=on_gate,
                 read=lambda readings: _read(run, readings),

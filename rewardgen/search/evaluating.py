@@ -70,6 +70,8 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
 def settle(run: Context, generation: int, rounds: int | None = None) -> None:
     """Give the leaders further seeds, one each per round, until the order is settled or their seeds are used up.
 
+    A judge that does not rank by fitness has no use for them.
+
     Args:
         run: The run.
         generation: Index of the generation that was trained last; after the search, the number of generations.
@@ -81,7 +83,7 @@ def settle(run: Context, generation: int, rounds: int | None = None) -> None:
         trained = [record.candidate for record in run.records() if record.result]
         train(run, "search", {candidate.id: candidate.source for candidate in trained})
         keys = [(seed_round.phase, seed_round.generation) for seed_round in history.seed_rounds]
-        if finished or run.time_up or keys.count(("search", generation)) == rounds:
+        if finished or run.time_up or not run.parts.judge.by_fitness or keys.count(("search", generation)) == rounds:
             return
         seeds = _next_round(run)
         if not seeds:
@@ -138,8 +140,13 @@ def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
         parents = [parent for id in ids if (parent := run.history.record(id))]
         analysis = before or run.parts.analyzer.study(record, parents, run.card, archive)
         if diagnose:
-            call = run.parts.analyzer.diagnose(analysis, record, run.card)
-            analysis = await run.within_budget(call, analysis)
+            (shown,) = run.shown([record.model_copy(update={"analysis": analysis})])
+            assert shown.analysis is not None
+            call = run.parts.analyzer.diagnose(shown.analysis, shown, run.shown_card)
+            diagnosed = await run.within_budget(call, shown.analysis)
+            added = diagnosed.flags[len(shown.analysis.flags) :]
+            update = {"diagnosis": diagnosed.diagnosis, "flags": (*analysis.flags, *added)}
+            analysis = analysis.model_copy(update=update)
         if analysis != before:
             run.journal.record("studied", analysis=analysis.model_dump(mode="json"))
 

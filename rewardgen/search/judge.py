@@ -3,6 +3,8 @@
 To add a judge, write a class with `rank`, and register a function that builds it from a run's configuration:
 
     class Shortest:
+        by_fitness = False
+
         def rank(self, records):
             trained = [record.candidate for record in records if record.result and not record.result.failure]
             ranks = [Rank(candidate_id=candidate.id, estimate=-len(candidate.source)) for candidate in trained]
@@ -21,16 +23,22 @@ from typing import Protocol
 from rewardgen.core.config import RunConfig
 from rewardgen.core.registry import Registry
 from rewardgen.core.statistics import standard_errors
+from rewardgen.search.teachers import signals as _signals  # noqa: F401  (registers itself)
+from rewardgen.search.teachers import simulated as _simulated  # noqa: F401
+from rewardgen.search.teachers.protocol import TEACHERS, Teacher, TeacherSetup
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.records import CandidateRecord
 
 
 class Judge(Protocol):
-    """Ranks candidates by the results of their trainings.
+    """Ranks candidates by the results of their trainings, or by comparisons of their episodes.
 
     The same records must always give the same ranking, so that a run can be resumed. A judge is also asked for parts of
     the records.
     """
+
+    by_fitness: bool
+    """True if it ranks by the task's fitness. If not, further seeds settle nothing, and designers see no fitness."""
 
     def rank(self, records: Sequence[CandidateRecord]) -> Ranking:
         """Rank candidates.
@@ -50,6 +58,8 @@ class FitnessJudge:
 
     The estimate is the mean over seeds, its standard error by the spread over seeds of all candidates together.
     """
+
+    by_fitness = True
 
     def rank(self, records: Sequence[CandidateRecord]) -> Ranking:
         """See `Judge.rank`. A candidate with a failed seed has no fitness and is not ranked."""
@@ -79,6 +89,53 @@ class FitnessJudge:
 
 
 JUDGES.register("fitness", lambda config: FitnessJudge())
+
+
+class PreferenceJudge:
+    """Ranks by a teacher's answers on pairs of episodes (`rewardgen.search.belief`); ties by the order of planning.
+
+    The estimate is a Bradley-Terry strength, with the standard deviation of its posterior.
+    """
+
+    by_fitness = False
+
+    def rank(self, records: Sequence[CandidateRecord]) -> Ranking:
+        """See `Judge.rank`. A candidate with a failed seed is not ranked."""
+        from rewardgen.search.belief import believe  # imports numpy
+
+        ids = judged_ids(records)
+        if not ids:
+            return Ranking()
+        answers = {each.number: each for record in records for each in record.comparisons}
+        belief = believe(ids, [answers[number] for number in sorted(answers)])
+        found = zip(ids, belief.mean.tolist(), belief.errors.tolist(), strict=True)
+        ranks = [Rank(candidate_id=id, estimate=mean, standard_error=error) for id, mean, error in found]
+        return Ranking(ranks=tuple(sorted(ranks, key=lambda rank: round(rank.estimate, 9), reverse=True)))
+
+
+def judged_ids(records: Sequence[CandidateRecord]) -> list[str]:
+    """Return the candidates whose episodes can be compared: all that were trained without a failure."""
+    return [record.candidate.id for record in records if record.result and record.result.fitness is not None]
+
+
+def make_judge(config: RunConfig) -> Judge:
+    """Build a run's judge: a registered one, or preferences of a teacher.
+
+    Raises:
+        UsageError: There is no such judge.
+    """
+    if config.judge in JUDGES:
+        return JUDGES.get(config.judge)(config)
+    TEACHERS.get(config.judge.partition(":")[0])
+    return PreferenceJudge()
+
+
+def make_teacher(setup_of: Callable[[str], TeacherSetup], config: RunConfig) -> Teacher | None:
+    """Build the teacher whose answers a run's judge needs; None for a judge that needs none."""
+    if config.judge in JUDGES:
+        return None
+    name, _, argument = config.judge.partition(":")
+    return TEACHERS.get(name)(setup_of(argument))
 
 
 def improves(record: CandidateRecord, ranking: Ranking) -> bool:

@@ -45,9 +45,10 @@ from rewardgen.search.search import run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History, Resumption
 from rewardgen.store.journal import Journal, Listener
+from rewardgen.store.judgement_records import GoalCheck
 from rewardgen.store.origin import signature
 from rewardgen.store.progress import ProgressFile
-from rewardgen.store.records import Candidate, GoalCheck, TaskCard, TrainerSettings
+from rewardgen.store.records import Candidate, TaskCard, TrainerSettings
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference

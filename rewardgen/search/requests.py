@@ -36,14 +36,16 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     ranking = run.parts.judge.rank(earlier)
     if "analyzer" in run.config.ablate:
         parents, earlier = [*map(fitness_alone, parents)], [*map(fitness_alone, earlier)]
-    baselines = [history.baseline_record(name) for name in history.baselines] if learns else []
+    parents, earlier = run.shown(parents), run.shown(earlier)
+    bars = history.baselines if learns and run.parts.judge.by_fitness else {}
+    baselines = [history.baseline_record(name) for name in bars]
     best = _best_beside(earlier, ranking, slot)
     in_full = (*slot.parents, *([best.candidate.id] if best else []))
     return DesignRequest(
         candidate_id=slot.candidate_id,
         generation=generation,
         operator=slot.operator,
-        card=run.card,
+        card=run.shown_card,
         goal=run.config.goal,
         lens=slot.lens,
         parents=tuple(parents),
@@ -111,6 +113,8 @@ def _is_failure(record: CandidateRecord, ranking: Ranking) -> bool:
     """True for a trained candidate that is no better than its parents or than trivial policies."""
     if record.analysis is None or improves(record, ranking):
         return False
+    if record.preference:
+        return bool(record.candidate.parents)
     trivial = any(flag.detector == "no-better-than-trivial" for flag in record.analysis.flags)
     return trivial or (record.analysis.fitness_delta is not None and record.analysis.parent is not None)
 
@@ -118,6 +122,8 @@ def _is_failure(record: CandidateRecord, ranking: Ranking) -> bool:
 def _result(record: CandidateRecord) -> str:
     """Fitness of a trained candidate, also against its parent; empty for others."""
     analysis, result = record.analysis, record.result
+    if record.preference:
+        return record.preference.partition("\n")[0]
     if analysis is None or result is None or record.fitness is None:
         return ""
     values = ", ".join(number(run.final_fitness) for run in result.slices if run.final_fitness is not None)

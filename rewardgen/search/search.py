@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
+from rewardgen.search.comparing import compare
 from rewardgen.search.context import Context, Parts
 from rewardgen.search.designing import design, review
 from rewardgen.search.evaluating import settle, study, train
@@ -27,6 +28,7 @@ def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal
         drafts = design(run, generation, slots)
         accepted = review(run, generation, slots, drafts)
         train(run, "search", {candidate.id: candidate.source for candidate in accepted} | run.history.baselines)
+        compare(run, generation)
         settle(run, generation, rounds=1)
         diagnose = parts.strategy.learns and not stop_reason(run, generation + 1)
         study(run, slots, diagnose=diagnose)

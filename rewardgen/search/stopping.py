@@ -29,7 +29,7 @@ def _ended(run: Context, generation: int) -> str:
 
 def _target(run: Context, generation: int) -> str:
     target, best = run.config.target_fitness, run.history.best()
-    if best is None or best.fitness is None or target is None:
+    if not run.parts.judge.by_fitness or best is None or best.fitness is None or target is None:
         return ""
     if target == "human":
         ranking = run.rank_with_baselines()
@@ -41,7 +41,7 @@ def _target(run: Context, generation: int) -> str:
 
 def _perfect(run: Context, generation: int) -> str:
     best = run.history.best()
-    reached = best is not None and run.card.is_best(best.fitness)
+    reached = run.parts.judge.by_fitness and best is not None and run.card.is_best(best.fitness)
     return f"reached the maximum fitness, {number(run.card.best_fitness)}" if reached else ""
 
 

@@ -30,6 +30,7 @@ EventKind = Literal[
     "designed",
     "reviewed",
     "trained",
+    "compared",
     "ranked",
     "studied",
     "seeds-opened",
@@ -51,11 +52,11 @@ class Event(Frozen):
 
     `data` by kind: `run-started`, `run-resumed`, `seeds-opened` and `finals-started` hold the fields of `Beginning`,
     `Resumption`, `SeedRound` and `Finals` in `rewardgen.store.history`, `settings-chosen` those of `Race`;
-    `goal-checked` {check}; `feedback` {text};
-    `generation-started` {generation, slots}; `designed` {candidate}; `reviewed` {verdict, repairs}; `trained` {phase,
-    slice}; `ranked` {ranking} (a new leader); `studied` {analysis}; `steps-doubted` {why} (after the first generation);
-    `generation-finished` {generation, ranking}; `search-ended` {reason}; `usage` {usage} (total so far);
-    `budget-exhausted` {reason}; `judged` {judgement}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
+    `goal-checked` {check}; `feedback` {text}; `generation-started` {generation, slots}; `designed` {candidate};
+    `reviewed` {verdict, repairs}; `trained` {phase, slice}; `compared` {comparison}; `ranked` {ranking} (a new leader);
+    `studied` {analysis}; `steps-doubted` {why} (after the first generation); `generation-finished` {generation,
+    ranking}; `search-ended` {reason}; `usage` {usage} (total so far); `budget-exhausted` {reason}; `judged`
+    {judgement}; `interrupted` {}; `failed` {message, hint}; `finished` {summary}.
     """
 
     kind: str

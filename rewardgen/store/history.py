@@ -12,7 +12,9 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number
 from rewardgen.core.schema import Frozen
 from rewardgen.core.statistics import Interval, Standing
+from rewardgen.store.comparisons import Comparison
 from rewardgen.store.events import FORMAT, Event, read_events
+from rewardgen.store.judgement_records import GoalCheck, Judgement
 from rewardgen.store.measurements import Count
 from rewardgen.store.messages import Usage
 from rewardgen.store.names import AbsolutePath, BaselineId, CandidateId, Digest, FileName
@@ -24,8 +26,6 @@ from rewardgen.store.records import (
     Candidate,
     CandidateRecord,
     CandidateResult,
-    GoalCheck,
-    Judgement,
     SliceResult,
     Slot,
     TaskCard,
@@ -204,6 +204,8 @@ class History:
         """(candidate id, repairs) to the verdict on that version."""
         self.trained: dict[tuple[Phase, str, int], SliceResult] = {}
         """(phase, candidate id, seed) to the result."""
+        self.comparisons: list[Comparison] = []
+        """Answers of the run's judge on pairs of episodes, in order."""
         self.studied: dict[str, Analysis] = {}
         self.ranking = Ranking()
         """Latest ranking by the run's judge."""
@@ -325,6 +327,8 @@ class History:
             case "trained":
                 result = SliceResult.model_validate(data["slice"])
                 self.trained[data["phase"], result.candidate_id, result.seed] = result
+            case "compared":
+                self.comparisons.append(Comparison.model_validate(data["comparison"]))
             case "ranked":
                 self.ranking = Ranking.model_validate(data["ranking"])
             case "studied":
@@ -447,6 +451,7 @@ class History:
             verdict=self.reviewed.get((candidate_id, repairs), Verdict(candidate_id=candidate_id)),
             result=self.result("search", candidate_id),
             analysis=self.studied.get(candidate_id),
+            comparisons=tuple(each for each in self.comparisons if candidate_id in each.ids),
         )
 
     def baseline_record(self, name: str) -> CandidateRecord | None:

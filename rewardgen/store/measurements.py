@@ -165,6 +165,8 @@ class EpisodeOutcome(Frozen):
     steps: Count
     ending: str
     """The termination cause, or `time limit`."""
+    signals: dict[str, Measure] = Field(default={}, max_length=16)
+    """Readings of the task's signals by name."""
 
 
 class Stay(Frozen):

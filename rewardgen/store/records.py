@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, model_
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
+from rewardgen.store.comparisons import Comparison, Signal
 from rewardgen.store.measurements import (
     ComponentName,
     ComponentPoint,
@@ -117,6 +118,10 @@ class TaskCard(Frozen):
     fitness: str
     best_fitness: float | None = None
     """Highest possible fitness; None if unknown."""
+    judged: str = ""
+    """Who judges the policies instead of the fitness, for designers; empty where the fitness does."""
+    signals: tuple[Signal, ...] = ()
+    """Signals by which the task's episodes can be compared, most important first."""
     control_step_s: float
     episode_steps: int
     learner: str = "Reinforcement learning"
@@ -511,6 +516,11 @@ class CandidateRecord(Frozen):
     verdict: Verdict
     result: CandidateResult | None = None
     analysis: Analysis | None = None
+    comparisons: tuple[Comparison, ...] = ()
+    """Comparisons of its episodes with others'."""
+    preference: str = ""
+    """Its comparisons in words, which designers read in place of its fitness; empty in a run that is judged by fitness.
+    """
 
     @property
     def fitness(self) -> float | None:
@@ -526,47 +536,6 @@ class CandidateRecord(Frozen):
             return self.verdict.rejections[0].message
         failure = self.result.failure if self.result else None
         return f"{failure.kind} at step {failure.env_steps}: {failure.message}" if failure else ""
-
-
-# Judgements of a language model.
-
-
-class Judgement(Frozen):
-    """Answer of a language model that was asked if a policy does what the user wants."""
-
-    answer: Literal["yes", "partly", "no"] | None = None
-    why: str = ""
-    problem: str = ""
-    """Reason for a missing answer."""
-
-    @property
-    def text(self) -> str:
-        """The judgement of a run's policy as a sentence."""
-        if self.answer is None:
-            return f"Whether this does what was asked was not judged: {self.problem}"
-        answer = {"yes": "Yes", "partly": "Only partly", "no": "No"}[self.answer]
-        return f"Does this do what was asked? {answer}, says the model that read its episodes: {self.why}"
-
-
-class GoalCheck(Judgement):
-    """Answer of a language model that was asked if the fitness measures the user's goal."""
-
-    obstacle: str = ""
-    """Reason why the goal cannot be reached on this task; empty if it can."""
-
-    @property
-    def is_objection(self) -> bool:
-        """True if the model says that the goal is not measured or cannot be reached."""
-        return self.answer == "no" or bool(self.obstacle)
-
-    @property
-    def text(self) -> str:
-        """The check as a clause."""
-        if self.answer is None:
-            return f"whether the fitness measures the goal was not checked: {self.problem}"
-        claims = {"yes": "measures the goal", "partly": "measures part of the goal", "no": "does not measure the goal"}
-        text = f"the model says that the fitness {claims[self.answer]}: {self.why}"
-        return f"{text.rstrip('.')}; and that it cannot be reached here: {self.obstacle}" if self.obstacle else text
 
 
 class DesignRequest(Frozen):

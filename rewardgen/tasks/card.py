@@ -82,6 +82,7 @@ def measure_card(
         success_terminates=task.success_terminates,
         benign_terminations=ENDED in envs.causes and _ends_pay(episodes),
         best_fitness=task.best_fitness,
+        signals=task.signals,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),
         control_step_s=envs.control_step_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_
 from rewardgen.sim.transitions import between
 from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap, variables_of
 from rewardgen.sim.vec_env import Step, VecEnv
+from rewardgen.store.comparisons import Signal
 from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_ENVS, probe
 from rewardgen.tasks.fitness import measure_episodes
@@ -286,19 +287,19 @@ def _value_problems(task: Task) -> Iterator[Problem]:
 
 
 def declaration_problems(task: Task, action_size: int | None = None) -> list[Problem]:
-    """Check `pairs`, `invariances` and `ends`; the number of values of `action` once its size is known."""
+    """Check `pairs`, `invariances`, `signals` and `ends`; the number of values of `action` once its size is known."""
     sizes: Sizes = {name: len(variable.parts) for name, variable in task.declared().items()} | {"action": action_size}
     problems: list[Problem] = []
     for name, kinds, hint in (
         ("pairs", Pair, 'write `pairs = (Pair("near beats far", better={...}, worse={...}),)`'),
         ("invariances", (Shift, Flip, Wrap), 'write `invariances = (Shift("x_position", 3.0),)`'),
+        ("signals", Signal, 'write `signals = (Signal("height", at="max"),)`'),
     ):
         declared: Any = getattr(task, name)
         if not isinstance(declared, tuple) or not all(isinstance(item, kinds) for item in declared):
             problems.append(Problem(f"`{name}` is not a tuple of what it should hold", hint))
         else:
-            check = _pair_problems if name == "pairs" else _invariance_problems
-            problems += [problem for item in declared for problem in check(item, sizes)]
+            problems += [problem for item in declared for problem in _PROBLEMS[name](item, sizes)]
     for cause, end in getattr(task, "ends", {}).items():
         if end.variable not in sizes:
             problems.append(_unknown(f"end `{cause}`", end.variable, sizes))
@@ -352,6 +353,27 @@ def _situation_problems(where: str, name: str, value: Any, sizes: Sizes) -> Iter
     elif isinstance(value, Sequence) and sizes[name] not in (None, len(value)):
         hint = "give a number for all parts, or a tuple of one per part"
         yield Problem(f"{where}: `{name}` is given {len(value)} values and has {sizes[name] or 1} parts", hint)
+
+
+def _signal_problems(signal: Signal, sizes: Sizes) -> Iterator[Problem]:
+    if signal.variable not in sizes:
+        yield _unknown(f"signal `{signal.name}`", signal.variable, sizes)
+    elif sizes[signal.variable]:
+        yield Problem(f"signal `{signal.name}` is about a vector", "name a scalar")
+    if (
+        signal.at not in ("mean", "last", "max", "min")
+        or signal.better not in ("high", "low")
+        or not signal.margin >= 0
+    ):
+        hint = "`at` is mean, last, max or min; `better` is high or low; `margin` is 0 or more"
+        yield Problem(f"signal `{signal.name}` cannot be read", hint)
+
+
+_PROBLEMS: dict[str, Callable[[Any, Sizes], Iterator[Problem]]] = {
+    "pairs": _pair_problems,
+    "invariances": _invariance_problems,
+    "signals": _signal_problems,
+}
 
 
 def _unknown(where: str, name: str, sizes: Sizes) -> Problem:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from rewardgen.core.config import Device
 from rewardgen.sim.variables import Invariance, Pair, Var
+from rewardgen.store.comparisons import Signal
 from rewardgen.store.records import TrainerSettings
 
 if TYPE_CHECKING:
@@ -78,6 +79,9 @@ class Task(Protocol):
     """Situations that a sound reward tells apart: `Pair("near beats far", better={"distance": 0.1}, worse=...)`."""
     invariances: ClassVar[tuple[Invariance, ...]] = ()
     """Changes that a sound reward ignores, such as `Shift("x_position", 3.0)`."""
+    signals: ClassVar[tuple[Signal, ...]] = ()
+    """Signs of a good episode, most important first, by which `--judge signals` compares: `Signal("height", at="max")`.
+    """
     human_reward: ClassVar[Callable[..., Any] | None] = None
     """Static method in the reward language: the reward of a person, which a search has to beat."""
     sparse_reward: ClassVar[Callable[..., Any] | None] = None

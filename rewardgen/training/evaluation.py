@@ -18,6 +18,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.sim.vec_env import HIDDEN, VecEnv
+from rewardgen.store.comparisons import Signal
 from rewardgen.store.measurements import EpisodeOutcome, Range
 from rewardgen.store.records import KeptEpisode, SliceSpec
 from rewardgen.tasks.fitness import measure_episodes
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
 _KEPT = 3
 """Recorded episodes of a slice's final policy."""
+_UNREAD = 1e9
+"""Size of a signal that is not finite."""
 _QUANTILES = torch.tensor([0.05, 0.5, 0.95], dtype=torch.float64)
 
 
@@ -152,7 +155,7 @@ def _measure(
             measured[spec] = PolicyMeasurement.failed(spec, problems[0])
             continue
         spans = [slice(index * rows, index * rows + episodes) for index in indices]
-        outcomes = tuple(outcome for span in spans for outcome in _outcomes(evaluation, span))
+        outcomes = tuple(outcome for span in spans for outcome in _outcomes(task, evaluation, span))
         final = evaluation.recording.episode.of_envs(spans[0])
         measured[spec] = PolicyMeasurement(
             **spec.model_dump(),
@@ -171,7 +174,9 @@ def _mean(values: Tensor, spans: list[slice]) -> float:
     return sum(float(values[span].double().mean()) for span in spans) / len(spans)
 
 
-def _outcomes(evaluation: Evaluation, span: slice) -> tuple[EpisodeOutcome, ...]:
+def _outcomes(task: Task, evaluation: Evaluation, span: slice) -> tuple[EpisodeOutcome, ...]:
+    episode = evaluation.recording.episode.of_envs(span)
+    read = {signal.name: _reading(episode, signal).tolist() for signal in task.signals}
     columns = zip(
         evaluation.fitness[span].tolist(),
         evaluation.success[span].tolist(),
@@ -180,8 +185,30 @@ def _outcomes(evaluation: Evaluation, span: slice) -> tuple[EpisodeOutcome, ...]
         strict=True,
     )
     return tuple(
-        EpisodeOutcome(fitness=fitness, success=yes, steps=steps, ending=end) for fitness, yes, steps, end in columns
+        EpisodeOutcome(
+            fitness=fitness,
+            success=yes,
+            steps=steps,
+            ending=end,
+            signals={name: values[index] for name, values in read.items()},
+        )
+        for index, (fitness, yes, steps, end) in enumerate(columns)
     )
+
+
+def _reading(episode: Episode, signal: Signal) -> Tensor:
+    """Reading of a signal in each of E episodes, (E,); where it is not finite, its worst possible number."""
+    values, lived = episode[signal.variable].double(), episode.mask
+    match signal.at:
+        case "mean":
+            reading = values.where(lived, 0.0).sum(0) / episode.lengths
+        case "last":
+            reading = episode.last(values)
+        case "max":
+            reading = values.where(lived, -torch.inf).amax(0)
+        case "min":
+            reading = values.where(lived, torch.inf).amin(0)
+    return reading.where(reading.isfinite(), -_UNREAD if signal.better == "high" else _UNREAD)
 
 
 def _ranges(episode: Episode) -> dict[str, tuple[Range, ...]]:
@@ -203,4 +230,4 @@ def _range(values: Tensor) -> Range:
 def _keep(episode: Episode, outcomes: Sequence[EpisodeOutcome], path: Path) -> tuple[KeptEpisode, ...]:
     chosen = choose_episodes(torch.tensor([outcome.fitness for outcome in outcomes], dtype=torch.float64), _KEPT)
     write_atomic(path, pack_episodes(episode, chosen))
-    return tuple(KeptEpisode(**outcomes[index].model_dump()) for index in chosen)
+    return tuple(KeptEpisode(**outcomes[index].model_dump(exclude={"signals"})) for index in chosen)

@@ -9,6 +9,8 @@ from rich.console import Console
 
 from rewardgen.analyzer.predictions import prediction_fault
 from rewardgen.core.formatting import count, first_sentence, number, percent, with_spread
+from rewardgen.core.text import visible
+from rewardgen.store.comparisons import Comparison
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.view.progress import Watcher, near, past_line, stage, view
@@ -84,6 +86,8 @@ def describe(event: Event, history: History) -> str:
         case "ranked":
             best = history.ranking.best
             return f"{best.candidate_id} is the best so far" if best else ""
+        case "compared":
+            return _compared(history.comparisons[-1])
         case "seeds-opened":
             return _opened(data["phase"], data["seeds"])
         case "steps-doubted":
@@ -117,6 +121,13 @@ def _trained(phase: str, id: str, history: History) -> str:
     success = "" if row.success_rate is None else f", success {percent(row.success_rate)}"
     stopped = f" ({row.reason})" if row.stopped else ""
     return f"{id} trained: fitness {fitness}{success}{stopped}" if row.status == "trained" else ""
+
+
+def _compared(answer: Comparison) -> str:
+    left, right = answer.ids
+    words = {"left": f"{left} beats {right}", "right": f"{right} beats {left}", "same": f"{left} and {right} are alike"}
+    why = f": {visible(' '.join(answer.why.split()))}" if answer.why else ""
+    return f"answer {answer.number + 1}, {words.get(answer.answer, f'{left} or {right}: cannot tell')}{why}"
 
 
 def _opened(phase: str, seeds: Mapping[str, Sequence[int]]) -> str:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rewardgen.core.formatting import percent, with_spread
 from rewardgen.store.history import Summary
-from rewardgen.store.records import Judgement
+from rewardgen.store.judgement_records import Judgement
 from rewardgen.view.facts import HEADINGS, closing_rows
 from rewardgen.view.rows import Row
 

@@ -9,7 +9,7 @@ from rewardgen.analyzer.judgements import MOST_CHARS, check_goal, judge_result
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import CredentialsError, RunFolderError
 from rewardgen.llm.factory import make_llm
-from rewardgen.store.records import GoalCheck, Judgement
+from rewardgen.store.judgement_records import GoalCheck, Judgement
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.builders import card

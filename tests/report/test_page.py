@@ -13,7 +13,7 @@ from rewardgen.report.closing import close_run
 from rewardgen.report.page import report_html
 from rewardgen.report.reward_report import GAMING, reward_report
 from rewardgen.store.history import History
-from rewardgen.store.records import Judgement
+from rewardgen.store.judgement_records import Judgement
 from rewardgen.store.run_folder import RunFolder
 from tests.cli.conftest import write_run
 from tests.report.runs import Made, compared

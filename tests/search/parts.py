@@ -14,12 +14,15 @@ from rewardgen.critic.llm_review import Reader
 from rewardgen.critic.sandboxed import PriceEpisodes
 from rewardgen.search import evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
-from rewardgen.search.judge import JUDGES
+from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.search import run_search
 from rewardgen.search.strategy import STRATEGIES
+from rewardgen.search.teachers.protocol import TeacherSetup
+from rewardgen.store.comparisons import Signal
 from rewardgen.store.events import FORMAT, EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, SilentListener
+from rewardgen.store.measurements import STARTS, EpisodeOutcome
 from rewardgen.store.messages import Usage
 from rewardgen.store.records import Analysis, Candidate, Finding, Verdict
 from rewardgen.store.run_folder import RunFolder
@@ -51,6 +54,8 @@ class Crew:
         """Which candidates can be repaired though this critic sees nothing wrong with them."""
         self.failure = "non-finite"
         """Of what fails."""
+        self.signals = lambda id: {}
+        """Readings of a candidate's signals."""
         self.fitness = fitness or (lambda id: int(id[1:3]) + int(id.split("k")[1]) / 10)
 
     # designer
@@ -112,7 +117,11 @@ class Crew:
         if id in self.failing:
             return failed_slice(id, seed, self.failure)
         value = {"human": 5.0, "sparse": 0.5}.get(id)
-        return slice_result(id, seed, (self.fitness(id) if value is None else value) + 0.001 * (seed % 10))
+        fitness = (self.fitness(id) if value is None else value) + 0.001 * (seed % 10)
+        outcome = EpisodeOutcome(
+            fitness=fitness, success=False, steps=50, ending="time limit", signals=self.signals(id)
+        )
+        return slice_result(id, seed, fitness, outcomes=(outcome,) * STARTS)
 
 
 def a_search(
@@ -123,6 +132,7 @@ def a_search(
     critic: Critic | None = None,
     given: str = "",
     best_fitness: float | None = None,
+    signals: tuple[Signal, ...] = (),
     returns: PriceEpisodes | None = None,
     baselines: Mapping[str, str] = MappingProxyType({"human": "human source", "sparse": "sparse source"}),
     **config,
@@ -141,7 +151,7 @@ def a_search(
             format=FORMAT,
             run_id=folder.id,
             config=settings.model_dump(mode="json"),
-            card=card(best_fitness=best_fitness).model_dump(mode="json"),
+            card=card(best_fitness=best_fitness, signals=signals).model_dump(mode="json"),
             training={"trainer": "ppo", "settings": {"env_steps": 1000}},
             baselines={**baselines},
             given=given,
@@ -149,7 +159,7 @@ def a_search(
             search_seeds=list(range(settings.seeds)),
             final_seeds=[5000 + number for number in range(settings.final_seeds)],
         )
-    judge = JUDGES.get(settings.judge)(settings)
+    judge = make_judge(settings)
     if reader is not None and critic is None:
         critic = Critic(FakeReviewer(lambda spec: spec.candidate_id in crew.rejected), reader)
     parts = Parts(
@@ -161,6 +171,7 @@ def a_search(
         judge=judge,
         usage=Usage,
         policies=path / "policies",
+        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history), settings),
         returns=returns,
     )
-    return partial(run_search, settings, card(best_fitness=best_fitness), parts, journal), history
+    return partial(run_search, settings, card(best_fitness=best_fitness, signals=signals), parts, journal), history

@@ -12,6 +12,8 @@ from tests.search.parts import Crew, a_search
 class Preferring:
     """Likes candidates the better, the lower the last digit of their id; sees no fitness."""
 
+    by_fitness = False
+
     def rank(self, records):
         trained = [record.candidate for record in records if record.result and not record.result.failure]
         ids = [candidate.id for candidate in trained if candidate.operator != "baseline"]

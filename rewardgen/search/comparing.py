@@ -1,0 +1,103 @@
+"""The step that asks a run's teacher to compare episodes, until the best candidate is settled or answers run out."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+
+from rewardgen.core.formatting import count
+from rewardgen.search.context import Context
+from rewardgen.search.judge import judged_ids
+from rewardgen.search.teachers.protocol import Answered
+from rewardgen.store.comparisons import MOST_WORDS, Clip, Comparison, Question
+from rewardgen.store.measurements import STARTS
+
+_AGAIN_EVERY, _APART = 8, 4
+"""Every so many questions an earlier one is repeated that lies at least so many questions back."""
+
+
+def compare(run: Context, generation: int) -> None:
+    """Ask the run's teacher, if it has one, for as many answers as a generation may have.
+
+    Args:
+        run: The run.
+        generation: Index of the generation that was trained last.
+    """
+    history = run.history
+    if run.parts.teacher is None or history.generations[generation].finished:
+        return
+    asked = sum(each.generation == generation for each in history.comparisons)
+    while asked < run.config.answers and not run.time_up and not history.exhausted:
+        question = next_question(run)
+        if question is None or not _ask(run, generation, question):
+            return
+        asked += 1
+
+
+def next_question(run: Context) -> Question | None:
+    """Return the question that tells most about which candidate is the best, or now and then an earlier one.
+
+    The same history gives the same question. None if the best candidate is settled, or there are none to compare.
+    """
+    from rewardgen.search.belief import believe, next_pair  # imports numpy
+
+    comparisons, records = run.history.comparisons, run.records()
+    number, ids = len(comparisons), judged_ids(records)
+    rng = random.Random(f"{run.config.seed}/question/{number}")
+    if len(ids) < 2:
+        return None
+    pair = next_pair(believe(ids, comparisons), comparisons)
+    if pair is None:
+        return None
+    if number % _AGAIN_EVERY == _AGAIN_EVERY - 1 and (earlier := _to_repeat(comparisons)):
+        return Question(left=earlier.right, right=earlier.left, repeats=earlier.number)
+    first, second = rng.sample(pair, 2)
+    seeds = set(run.history.seeds("search", first)) & set(run.history.seeds("search", second))
+    seed, start = rng.choice(sorted(seeds)), rng.randrange(STARTS)
+    left, right = (Clip(candidate_id=id, seed=seed, start=start) for id in (first, second))
+    return Question(left=left, right=right)
+
+
+def _to_repeat(comparisons: Sequence[Comparison]) -> Comparison | None:
+    """Return the latest question not yet repeated, far enough back."""
+    repeated = {each.repeats for each in comparisons}
+    open_ones = [each for each in comparisons[:-_APART] if each.repeats is None and each.number not in repeated]
+    return next((each for each in reversed(open_ones) if each.answer != "unclear"), None)
+
+
+def _ask(run: Context, generation: int, question: Question) -> bool:
+    """Ask one question and record the answer; False if a limit ended the asking."""
+    number, began = len(run.history.comparisons), time.monotonic()
+    answers: list[Answered] = []
+    teacher = run.parts.teacher
+    assert teacher is not None
+
+    async def ask() -> None:
+        answered = await run.within_budget(teacher.answer(question, number), None)
+        answers.extend([answered] if answered else [])
+
+    run.gather([ask])
+    for answered in answers:
+        comparison = Comparison(
+            **question.model_dump(),
+            number=number,
+            generation=generation,
+            answer=answered.answer,
+            teacher=run.config.judge,
+            why=answered.why[:MOST_WORDS],
+            seconds=time.monotonic() - began,
+        )
+        run.journal.record("compared", comparison=comparison.model_dump(mode="json"))
+    return bool(answers)
+
+
+def asked_text(run: Context) -> str:
+    """Return how many answers there are, and how many more are expected to settle the best candidate."""
+    from rewardgen.search.belief import answers_left, believe  # imports numpy
+
+    comparisons, ids = run.history.comparisons, judged_ids(run.records())
+    if len(ids) < 2:
+        return count(len(comparisons), "answer")
+    more = answers_left(believe(ids, comparisons), comparisons)
+    return f"{count(len(comparisons), 'answer')}, {f'about {more} more decide' if more else 'the best is settled'}"

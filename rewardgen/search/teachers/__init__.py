@@ -1,0 +1,1 @@
+"""Teachers: who compares two episodes. One file each."""

@@ -1,0 +1,74 @@
+"""Teachers answer questions on two episodes; from their answers a run is ranked without its fitness.
+
+To add a teacher, write a class with `answer`, and register a function that builds it:
+
+    class Shorter:
+        words = "whoever likes short episodes"
+
+        async def answer(self, question, number):
+            left, right = (self._steps(clip) for clip in (question.left, question.right))
+            return Answered("left" if left < right else "right", f"{left} steps against {right}")
+
+    TEACHERS.register("shorter", lambda setup: Shorter(setup))
+
+A run uses it with `--judge shorter`; what follows a colon, as in `--judge shorter:strict`, is `TeacherSetup.argument`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from rewardgen.core.registry import Registry
+from rewardgen.store.comparisons import Answer, Clip, Question
+from rewardgen.store.history import History
+from rewardgen.store.measurements import EpisodeOutcome
+from rewardgen.store.run_folder import RunFolder
+
+
+class Answered(NamedTuple):
+    """Answer of a teacher, with its reason in words if it has one."""
+
+    answer: Answer
+    why: str = ""
+
+
+class TeacherSetup(NamedTuple):
+    """Arguments of a teacher.
+
+    Attributes:
+        argument: What follows the teacher's name in `--judge`; empty without a colon.
+        folder: The run's folder.
+        history: The run's history, which grows.
+    """
+
+    argument: str
+    folder: RunFolder
+    history: History
+
+    def outcome(self, clip: Clip) -> EpisodeOutcome:
+        """Return what the clean evaluation measured in a clip."""
+        return self.history.trained["search", clip.candidate_id, clip.seed].outcomes[clip.start]
+
+
+class Teacher(Protocol):
+    """Compares episodes. Rules give equal answers to equal questions, so that a resumed run walks the same way."""
+
+    words: str
+    """Who judges, for designers, such as "a person who compares films of two episodes"."""
+
+    async def answer(self, question: Question, number: int) -> Answered:
+        """Compare two clips.
+
+        Args:
+            question: The clips.
+            number: Place of the question among the run's comparisons, from which random answers are drawn.
+
+        Raises:
+            BudgetExhausted: A limit on model calls is reached.
+            RewardgenError: The clips cannot be shown.
+        """
+        ...
+
+
+TEACHERS: Registry[Callable[[TeacherSetup], Teacher]] = Registry("judge")
