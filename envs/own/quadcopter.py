@@ -5,7 +5,7 @@ The human reward reaches a fitness of 0.85, 0.88 and 0.86 and a success of 100 %
 
 import torch
 
-from rewardgen import Body, Direction, Distance, MujocoTask, Outside, Pair, PpoSettings
+from rewardgen import Body, Direction, Distance, MujocoTask, Outside, Pair, PpoSettings, Signal
 
 LEVEL = {"upright": 1.0, "spin": 0.0, "velocity": 0.0}
 THERE = {"distance": 0.0, "to_mark": 0.0}
@@ -30,6 +30,11 @@ class Quadcopter(MujocoTask):
     spin = Body("drone").angular_velocity
     to_mark = Direction("drone", "mark")
     distance = Distance("drone", "mark")
+    signals = (
+        Signal("terminated", better="low"),
+        Signal("distance", better="low", margin=0.05),
+        Signal("upright", margin=0.02),
+    )
     ends = {"too low": Outside("height", low=0.2), "flew away": Outside("distance", high=3.0)}
 
     pairs = (

@@ -16,12 +16,15 @@ Answer = Literal["left", "right", "same", "unclear"]
 """The better side; `same` if neither is, `unclear` if the teacher cannot tell."""
 
 
+TERMINATED = "terminated"
+
+
 @dataclass(frozen=True)
 class Signal:
     """Declares a weak sign of a good episode: `signals = (Signal("upright"), Signal("effort", better="low"))`.
 
     Args:
-        variable: Name of a scalar variable.
+        variable: Name of a scalar variable; or `terminated`, 1 if a termination condition ended the episode.
         at: Reading over an episode: its `mean`, `last`, `max` or `min`.
         better: The better end.
         margin: Difference from which two episodes differ.
@@ -35,7 +38,7 @@ class Signal:
     @property
     def name(self) -> str:
         """The reading in words, such as `max height`."""
-        return f"{self.at} {self.variable}"
+        return self.variable if self.variable == TERMINATED else f"{self.at} {self.variable}"
 
 
 MOST_WORDS = 1_000

@@ -23,7 +23,7 @@ from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_
 from rewardgen.sim.transitions import between
 from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap, variables_of
 from rewardgen.sim.vec_env import Step, VecEnv
-from rewardgen.store.comparisons import Signal
+from rewardgen.store.comparisons import TERMINATED, Signal
 from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_ENVS, probe
 from rewardgen.tasks.fitness import measure_episodes
@@ -356,9 +356,9 @@ def _situation_problems(where: str, name: str, value: Any, sizes: Sizes) -> Iter
 
 
 def _signal_problems(signal: Signal, sizes: Sizes) -> Iterator[Problem]:
-    if signal.variable not in sizes:
+    if signal.variable not in sizes and signal.variable != TERMINATED:
         yield _unknown(f"signal `{signal.name}`", signal.variable, sizes)
-    elif sizes[signal.variable]:
+    elif sizes.get(signal.variable):
         yield Problem(f"signal `{signal.name}` is about a vector", "name a scalar")
     if (
         signal.at not in ("mean", "last", "max", "min")

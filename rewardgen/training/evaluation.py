@@ -18,7 +18,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.sim.vec_env import HIDDEN, VecEnv
-from rewardgen.store.comparisons import Signal
+from rewardgen.store.comparisons import TERMINATED, Signal
 from rewardgen.store.measurements import EpisodeOutcome, Range
 from rewardgen.store.records import KeptEpisode, SliceSpec
 from rewardgen.tasks.fitness import measure_episodes
@@ -176,7 +176,7 @@ def _mean(values: Tensor, spans: list[slice]) -> float:
 
 def _outcomes(task: Task, evaluation: Evaluation, span: slice) -> tuple[EpisodeOutcome, ...]:
     episode = evaluation.recording.episode.of_envs(span)
-    read = {signal.name: _reading(episode, signal).tolist() for signal in task.signals}
+    read = {signal.name: read_signal(episode, signal).tolist() for signal in task.signals}
     columns = zip(
         evaluation.fitness[span].tolist(),
         evaluation.success[span].tolist(),
@@ -196,8 +196,10 @@ def _outcomes(task: Task, evaluation: Evaluation, span: slice) -> tuple[EpisodeO
     )
 
 
-def _reading(episode: Episode, signal: Signal) -> Tensor:
-    """Reading of a signal in each of E episodes, (E,); where it is not finite, its worst possible number."""
+def read_signal(episode: Episode, signal: Signal) -> Tensor:
+    """Return the reading of a signal in each of E episodes, (E,); the worst possible number where it is not finite."""
+    if signal.variable == TERMINATED:
+        return episode.terminated.double()
     values, lived = episode[signal.variable].double(), episode.mask
     match signal.at:
         case "mean":

@@ -86,7 +86,8 @@ def test_a_variable_that_no_reward_can_name_is_told(tmp_path, name):
     assert f"variable `{name}` cannot be an input of a reward" in [each["what"] for each in found]
 
 
-IMPORT = ("import MujocoTask, PpoSettings, Var", "import Flip, MujocoTask, Pair, PpoSettings, Shift, Var, Wrap")
+KINDS = "Flip, MujocoTask, Pair, PpoSettings, Shift, Signal, Var, Wrap"
+IMPORT = ("import MujocoTask, PpoSettings, Var", f"import {KINDS}")
 
 
 def declaring(tmp_path, text):
@@ -96,6 +97,20 @@ def declaring(tmp_path, text):
 def test_declarations_that_make_sense_are_no_problem(tmp_path):
     pair = 'Pair("near beats far", better={"position": 0.0}, worse={"position": 1.0})'
     assert declaring(tmp_path, f'pairs = ({pair},)\n    invariances = (Wrap("position"), Shift("velocity", 1.0))') == []
+
+
+@pytest.mark.parametrize(
+    ("signal", "what"),
+    [
+        ('Signal("position"), Signal("terminated", better="low")', None),
+        ('Signal("postion")', "signal `mean postion` names `postion`, which is no variable"),
+        ('Signal("position", margin=-1.0)', "signal `mean position` cannot be read"),
+        ('"position"', "`signals` is not a tuple of what it should hold"),
+    ],
+)
+def test_signals_are_readings_of_scalar_variables(tmp_path, signal, what):
+    found = declaring(tmp_path, f"signals = ({signal},)")
+    assert [problem["what"] for problem in found] == ([what] if what else [])
 
 
 SUCCESS = '"""Within 10 cm of the origin at the end."""'
