@@ -21,6 +21,7 @@ from benchmarks.fit import bench_fit
 from benchmarks.gpu import GpuOptions, bench_gpu
 from benchmarks.learner import NAMES, LearnerOptions, bench_learner
 from benchmarks.own_rewards import own_rewards_table
+from benchmarks.preferences import PreferenceOptions, bench_preferences
 from benchmarks.ranking import RankingOptions, bench_ranking
 from benchmarks.sb3_native import ENVIRONMENTS, NativeOptions, bench_native
 from benchmarks.shares import DEFAULT_TASKS as TIMED_TASKS
@@ -300,6 +301,22 @@ def fit(
     Example: `python -m benchmarks fit runs/20260101-120000-hopper-0000`
     """
     return show(bench_fit(runs, best, _say), json)
+
+
+@app.command
+def preferences(
+    *runs: Annotated[str, Parameter(help="Folders of runs with recorded results.")],
+    answers: Annotated[int, Parameter(help="Answers at most.", validator=_AT_LEAST_ONE)] = 40,
+    repetitions: Repetitions = None,
+    quick: Quick = False,
+    json: Json = False,
+) -> int:
+    """Measure whether simulated teachers choose as good a reward as fitness does; trains nothing.
+
+    Example: `python -m benchmarks preferences benchmarks/evidence/runs/hopper-evolve-0`
+    """
+    options = PreferenceOptions(answers)
+    return show(bench_preferences(runs, _given(options, quick, repetitions=repetitions), _say), json)
 
 
 @app.command(name="own-rewards")

@@ -12,6 +12,7 @@ from rewardgen.search.judge import judged_ids
 from rewardgen.search.teachers.protocol import Answered
 from rewardgen.store.comparisons import MOST_WORDS, Clip, Comparison, Question
 from rewardgen.store.measurements import STARTS
+from rewardgen.store.records import CandidateRecord
 
 _AGAIN_EVERY, _APART = 8, 4
 """Every so many questions an earlier one is repeated that lies at least so many questions back."""
@@ -29,22 +30,27 @@ def compare(run: Context, generation: int) -> None:
         return
     asked = sum(each.generation == generation for each in history.comparisons)
     while asked < run.config.answers and not run.time_up and not history.exhausted:
-        question = next_question(run)
+        question = next_question(run.records(), history.comparisons, run.config.seed)
         if question is None or not _ask(run, generation, question):
             return
         asked += 1
 
 
-def next_question(run: Context) -> Question | None:
+def next_question(records: Sequence[CandidateRecord], comparisons: Sequence[Comparison], seed: int) -> Question | None:
     """Return the question that tells most about which candidate is the best, or now and then an earlier one.
 
-    The same history gives the same question. None if the best candidate is settled, or there are none to compare.
+    Args:
+        records: All candidates.
+        comparisons: All answers so far. Equal records and answers give the same question.
+        seed: Seed of what is drawn: sides, seed and start.
+
+    Returns:
+        The question; None if the best candidate is settled, or there are none to compare.
     """
     from rewardgen.search.belief import believe, next_pair  # imports numpy
 
-    comparisons, records = run.history.comparisons, run.records()
     number, ids = len(comparisons), judged_ids(records)
-    rng = random.Random(f"{run.config.seed}/question/{number}")
+    rng = random.Random(f"{seed}/question/{number}")
     if len(ids) < 2:
         return None
     pair = next_pair(believe(ids, comparisons), comparisons)
@@ -53,9 +59,12 @@ def next_question(run: Context) -> Question | None:
     if number % _AGAIN_EVERY == _AGAIN_EVERY - 1 and (earlier := _to_repeat(comparisons)):
         return Question(left=earlier.right, right=earlier.left, repeats=earlier.number)
     first, second = rng.sample(pair, 2)
-    seeds = set(run.history.seeds("search", first)) & set(run.history.seeds("search", second))
-    seed, start = rng.choice(sorted(seeds)), rng.randrange(STARTS)
-    left, right = (Clip(candidate_id=id, seed=seed, start=start) for id in (first, second))
+    results = {record.candidate.id: record.result for record in records if record.result}
+    one, other = ({run.seed for run in results[id].slices if run.outcomes} for id in (first, second))
+    if not one & other:
+        return None
+    trained, start = rng.choice(sorted(one & other)), rng.randrange(STARTS)
+    left, right = (Clip(candidate_id=id, seed=trained, start=start) for id in (first, second))
     return Question(left=left, right=right)
 
 
