@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -76,24 +76,20 @@ def episode_text(
     chosen = result.typical
     if chosen is None or not chosen.kept or chosen.episodes_file is None:
         raise RunFolderError("no episodes of the typical policy were kept")
-    rates = {variable.name for variable in card.variables if "/s" in variable.unit}
-    rows = episode_rows({variable.name: variable.parts for variable in card.variables}, MOST_ROWS, last=rates)
-    readings = _read(policies / chosen.episodes_file, rows, task, card, limits, scratch)
-    if len(readings) != len(chosen.kept) or any(len(reading.rows) != len(rows) for reading in readings):
-        raise WorkerError("the digest worker answered with other episodes or variables than requested")
-    episodes = list(zip(chosen.kept, readings, strict=True))
+    tables = episode_tables(policies / chosen.episodes_file, len(chosen.kept), task, card, limits, scratch)
+    episodes = list(zip(chosen.kept, tables, strict=True))
     luckiest, typical, worst = episodes[0], episodes[len(episodes) // 2], episodes[-1]
     rated = _is_rated(chosen)
     sections = [
         _overview(result, chosen),
-        _episode("a typical episode, the median by fitness", *typical, rows, card, rated),
+        _episode("a typical episode, the median by fitness", *typical, card, rated),
     ]
     if _apart(typical[0], worst[0]):
-        sections.append(_episode("the worst episode by fitness", *worst, rows, card, rated))
+        sections.append(_episode("the worst episode by fitness", *worst, card, rated))
     elif len(episodes) > 1:
         sections.append(_heading("the worst episode by fitness is like it", worst[0], card, rated))
     if stands_out(luckiest[0], typical[0]):
-        sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, rows, card, rated))
+        sections.append(_episode("the best episode by fitness, unlike the typical one", *luckiest, card, rated))
     return "\n\n".join(sections) + "\n"
 
 
@@ -101,6 +97,34 @@ def stands_out(best: KeptEpisode | EpisodeDigest, typical: KeptEpisode | Episode
     """Return True if a typical episode fails, and the best one succeeds or is much fitter."""
     much = best.fitness - typical.fitness > MUCH_FITTER * abs(best.fitness)
     return not typical.success and (best.success or much)
+
+
+class EpisodeTable(NamedTuple):
+    """An episode as text.
+
+    Attributes:
+        parts: Named parts of the task's fitness.
+        text: Size of the actions, and each variable at the moments of most change and at its extremes; no fitness.
+    """
+
+    parts: dict[str, float]
+    text: str
+
+
+def episode_tables(
+    path: Path, episodes: int, task: str, card: TaskCard, limits: Limits, scratch: Path
+) -> list[EpisodeTable]:
+    """Read a file of a number of episodes; see `episode_text` for the other arguments.
+
+    Raises:
+        WorkerError: The episodes cannot be read.
+    """
+    rates = {variable.name for variable in card.variables if "/s" in variable.unit}
+    rows = episode_rows({variable.name: variable.parts for variable in card.variables}, MOST_ROWS, last=rates)
+    readings = _read(path, rows, task, card, limits, scratch)
+    if len(readings) != episodes or any(len(reading.rows) != len(rows) for reading in readings):
+        raise WorkerError("the digest worker answered with other episodes or variables than requested")
+    return [EpisodeTable(reading.parts, _table(reading, rows, card)) for reading in readings]
 
 
 def _read(
@@ -157,21 +181,23 @@ def _is_rated(run: SliceResult) -> bool:
 
 
 def _heading(title: str, kept: KeptEpisode, card: TaskCard, rated: bool) -> str:
-    lasted = f"{kept.steps} of {card.episode_steps} steps = {number(kept.steps * card.control_step_s)} s"
-    ended = f", ended by {kept.ending}" if kept.ending else ""
     success = ("success, " if kept.success else "no success, ") if rated else ""
-    return f"{title}: fitness {number(kept.fitness)}, {success}{lasted}{ended}"
+    return f"{title}: fitness {number(kept.fitness)}, {success}{lasted(kept.steps, kept.ending, card)}"
 
 
-def _episode(
-    title: str, kept: KeptEpisode, reading: EpisodeReading, rows: Sequence[EpisodeRow], card: TaskCard, rated: bool
-) -> str:
-    lines = [_heading(title, kept, card, rated)]
-    if reading.parts:
-        lines.append(f"parts of the fitness: {named(reading.parts)}")
-    lines.append(
-        f"action: mean size {number(reading.action_size)}, mean change per step {number(reading.action_change)}"
-    )
+def lasted(steps: int, ending: str, card: TaskCard) -> str:
+    """Return length and ending of an episode in words."""
+    length = f"{steps} of {card.episode_steps} steps = {number(steps * card.control_step_s)} s"
+    return f"{length}, ended by {ending}" if ending else length
+
+
+def _episode(title: str, kept: KeptEpisode, table: EpisodeTable, card: TaskCard, rated: bool) -> str:
+    parts = [f"parts of the fitness: {named(table.parts)}"] if table.parts else []
+    return "\n".join([_heading(title, kept, card, rated), *parts, table.text])
+
+
+def _table(reading: EpisodeReading, rows: Sequence[EpisodeRow], card: TaskCard) -> str:
+    lines = [f"action: mean size {number(reading.action_size)}, mean change per step {number(reading.action_change)}"]
     cells = [["time [s]", *map(number, reading.times_s), "lowest", "at [s]", "highest", "at [s]", "crossings"]]
     units = {variable.name: variable.unit for variable in card.variables}
     for row, read in zip(rows, reading.rows, strict=True):

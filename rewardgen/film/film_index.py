@@ -17,10 +17,6 @@ from rewardgen.store.run_folder import RunFolder
 FILMS, INDEX = "films", "index.json"
 SCENE = "scene.mjb"
 """File with the model as it is filmed, in the worker's folder."""
-STARTS = 5
-"""Episodes of which the middle one by fitness is filmed."""
-SEED, PURPOSE = 0, "film"
-"""Seed and purpose from which their starts are derived."""
 _MOST_INDEX_BYTES = 1 << 20
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError, TaskError
 from rewardgen.core.files import write_atomic
-from rewardgen.film.film_index import PURPOSE, SCENE, SEED, STARTS, motion_name
+from rewardgen.film.film_index import SCENE, motion_name
 from rewardgen.film.scene import dressed, moving_geoms, outlines
 from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
@@ -30,7 +30,7 @@ from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import task_files
 from rewardgen.tasks.protocol import Task
-from rewardgen.training.policies import Policy, load_policy, misfit
+from rewardgen.training.policies import PolicyStack, load_policy, misfit, side_by_side
 from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.shared.seeding import derive_seed
 
@@ -48,15 +48,17 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Play policies from the same few starts and record each one's episode of the middle fitness.
+    """Play policies from the same few starts and record one episode of each.
 
-    Leaves in the working folder the model as it is filmed, and for each policy a file of the inputs of rewards and one
-    of the positions at each frame, or of the pictures where the task's environment makes them.
+    Leaves in the working folder for each policy a file of the inputs of rewards. For films it also leaves the model as
+    it is filmed, and for each policy the positions at each frame, or the pictures where the task's environment makes
+    them.
 
     Args:
         payload: `task`; `folder` with the policy files; `policies`, file names without suffix; `own`, those trained
-            with a reward of the task's own; longest `seconds` and playing `speed`; `kinds` of policies as in
-            `POLICY_KINDS`; `renderer`, the `MUJOCO_GL` for an environment that makes its own pictures.
+            with a reward of the task's own; `starts`, see `rewardgen.film.shooting.Starts`; longest `seconds` and
+            playing `speed`; `kinds` of policies as in `POLICY_KINDS`; `renderer`, the `MUJOCO_GL` for an environment
+            that makes its own pictures; empty for recordings without films.
         report: Not used.
 
     Returns:
@@ -70,34 +72,37 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)
     task = load_task(payload["task"])
-    envs = _envs(task, payload["renderer"])
+    envs = _envs(task, payload["starts"], payload["renderer"])
     played, motions = [], []
     for name in payload["policies"]:
         try:
-            policy = load_policy(Path(payload["folder"], f"{name}.npz"))
-            if problem := misfit(policy, envs):
+            path = Path(payload["folder"], f"{name}.npz")
+            if problem := misfit(load_policy(path), envs):
                 raise TaskError(problem)
-            facts, recording, motion = _played(task, envs, policy, payload["seconds"], payload["speed"])
+            facts, recording, motion = _played(task, envs, path, payload)
         except RewardgenError as error:
             played.append({"name": name, "problem": error.message})
             continue
         shown = _shortened(recording, facts["steps"][-1])
         write_atomic(Path(f"{name}-steps.npz"), pack_episodes(shown, [0], hidden=name in payload["own"]))
-        np.save(motion_name(name), motion)
-        motions.append(motion)
+        if motion is not None:
+            np.save(motion_name(name), motion)
+            motions.append(motion)
         played.append({"name": name, **facts})
     if motions and envs.model is not None:
         _save_scene(task, envs.model, np.concatenate(motions))
     return {"played": played}
 
 
-def _envs(task: Task, renderer: str) -> VecEnv:
-    seeds = [derive_seed(SEED, PURPOSE)]
+def _envs(task: Task, starts: dict[str, Any], renderer: str) -> VecEnv:
+    seeds, episodes = [derive_seed(starts["seed"], starts["purpose"])], starts["episodes"]
+    if not renderer:
+        return task.make_envs(seeds, episodes)
     os.environ |= {**_HEADLESS, "MUJOCO_GL": renderer}
     try:
-        envs = task.make_envs(seeds, STARTS, pictures=True)
-        if envs.agents:
-            envs = task.make_envs(seeds, STARTS * len(envs.agents), pictures=True)
+        envs = task.make_envs(seeds, episodes, pictures=True)
+        if envs.agents and starts["index"] is None:
+            envs = task.make_envs(seeds, episodes * len(envs.agents), pictures=True)
         if envs.model is None:
             envs.reset()
             envs.picture(0)
@@ -107,49 +112,66 @@ def _envs(task: Task, renderer: str) -> VecEnv:
     return envs
 
 
+def _loaded(path: Path) -> PolicyStack:
+    """Load a policy to act in the first episodes: recorded actions can be played once."""
+    return side_by_side([load_policy(path)])  # as the clean evaluation, to the last digits
+
+
 def _played(
-    task: Task, envs: VecEnv, policy: Policy, seconds: float, speed: float
-) -> tuple[dict[str, Any], Recording, np.ndarray]:
-    """Facts of the middle episode, its recording, and at its frames positions, (F, nq + 7 nmocap), or pictures."""
+    task: Task, envs: VecEnv, path: Path, payload: dict[str, Any]
+) -> tuple[dict[str, Any], Recording, np.ndarray | None]:
+    """Facts of an episode, its recording, and at its frames positions, (F, nq + 7 nmocap), or pictures, for films."""
     poses: list[Tensor] = []
 
     def keep_pose(*_: Any) -> None:
-        if envs.model is not None:
+        if payload["renderer"] and envs.model is not None:
             poses.append(envs.pose())
 
     envs.reset(anew=True)
     keep_pose()
-    recording = record_episodes(envs, policy.act, anew=True, watch=keep_pose)
-    measured = measure_episodes(task, recording.episode)
-    middle = int(measured.fitness.argsort(stable=True)[envs.num_envs // 2])
-    alone = recording.of_envs(slice(middle, middle + 1))
+    recording = record_episodes(envs, _loaded(path).act, anew=True, watch=keep_pose)
+    starts, speed = payload["starts"], payload["speed"]
+    index, merit = (starts["index"], {}) if starts["index"] is not None else _middle(task, envs, recording, starts)
+    alone = recording.of_envs(slice(index, index + 1))
     length, step_s = int(alone.episode.lengths[0]), alone.episode.control_step_s
-    shown = min(length, max(1, round(seconds / step_s)))
+    shown = min(length, max(1, round(payload["seconds"] / step_s)))
     frame_s = max(step_s, speed * (step_s if 1.0 / step_s <= _FASTEST else 1.0 / _USUAL))
     count = int(shown * step_s / frame_s) + 1
     steps = np.unique(np.append((np.arange(count) * frame_s / step_s).round().clip(0, shown), shown).astype(int))
     at = steps.clip(max=length - 1)  # after the last step the next episode has begun
-    if envs.model is None:
-        motion = _pictures(envs, policy, middle, at.tolist(), length)
+    if not payload["renderer"]:
+        motion = None
+    elif envs.model is None:
+        motion = _pictures(envs, _loaded(path), index, at.tolist(), length)
     else:
-        motion = np.stack([poses[step][middle].numpy() for step in at])
+        motion = np.stack([poses[step][index].numpy() for step in at])
+    if merit and not envs.agents:  # a game's fitness is not one agent's
+        merit["so_far"] = _so_far(task, alone, steps)
     facts = {
-        "start": middle * STARTS // envs.num_envs + 1,
-        "starts": STARTS,
-        "fitness": float(measured.fitness[middle]),
-        "success": bool(measured.success[middle]),
+        **merit,
         "ending": alone.endings[0],
         "episode_s": length * step_s,
         "frame_s": frame_s,
         "steps": steps.tolist(),
         "step_s": step_s,
-        "so_far": [] if envs.agents else _so_far(task, alone, steps),  # a game's fitness is not one agent's
         "pictured": envs.model is None,
     }
     return facts, alone, motion
 
 
-def _pictures(envs: VecEnv, policy: Policy, index: int, steps: list[int], length: int) -> np.ndarray:
+def _middle(task: Task, envs: VecEnv, recording: Recording, starts: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """Index of the episode with the middle fitness, and facts that a caption tells of it."""
+    measured = measure_episodes(task, recording.episode)
+    middle = int(measured.fitness.argsort(stable=True)[envs.num_envs // 2])
+    return middle, {
+        "start": middle * starts["episodes"] // envs.num_envs + 1,
+        "starts": starts["episodes"],
+        "fitness": float(measured.fitness[middle]),
+        "success": bool(measured.success[middle]),
+    }
+
+
+def _pictures(envs: VecEnv, policy: PolicyStack, index: int, steps: list[int], length: int) -> np.ndarray:
     """Play an episode again; its pictures after some of its steps, (F, H, W, 3)."""
     from rewardgen.film.pictures import fitted  # not at the top, as in `render_job`
 

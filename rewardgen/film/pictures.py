@@ -23,7 +23,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.film.film_index import SCENE, motion_name
 from rewardgen.film.layout import HEIGHT, PAPER, WIDTH, Panel, Side
-from rewardgen.film.scene import Camera, choose_camera, set_state
+from rewardgen.film.scene import Camera, choose_cameras, set_state
 from rewardgen.store.names import FileName
 
 _MOST_VIDEO_BYTES = 400_000
@@ -33,6 +33,8 @@ _PICTURE_FRAMES = 160
 """Most frames of an animated picture."""
 _PICTURE_WIDTH = 720
 """Largest width of an animated picture [pixels]."""
+_STILL = 320, 180
+"""Size of a small picture [pixels]."""
 _HELD_S = 1.2
 """Time for which the last frame stands [s]."""
 _RENDERED = round(1.5 * WIDTH), round(1.5 * HEIGHT)
@@ -51,8 +53,10 @@ class _Film(Frozen):
     """1 in real time."""
     motions: tuple[FileName, ...]
     """Names of the policies whose motions it shows."""
-    sides: tuple[Side, ...]
-    """Text and numbers of each policy."""
+    sides: tuple[Side, ...] = ()
+    """Text and numbers of each policy; without any, each policy gets a video of its own, which shows no text."""
+    stills: tuple[tuple[int, ...], ...] = ()
+    """Frames of each policy that are also left as small pictures, for films without text."""
 
 
 def make_pictures(payload: dict[str, Any]) -> dict[str, Any]:
@@ -63,16 +67,14 @@ def make_pictures(payload: dict[str, Any]) -> dict[str, Any]:
     if payload["film"] is None:
         return {"renderer": driver}
     film = _Film.model_validate(payload["film"])
-    shots: list[list[Image.Image]] = []
-    for name in film.motions:
-        motion = np.load(folder / motion_name(name), allow_pickle=False)
-        if context is None:
-            shots.append([Image.fromarray(picture) for picture in motion])
-            continue
+    motions = [np.load(folder / motion_name(name), allow_pickle=False) for name in film.motions]
+    if context is None:
+        shots = [[Image.fromarray(picture) for picture in motion] for motion in motions]
+    else:
         model = mujoco.MjModel.from_binary_path(str(folder / SCENE))
-        camera = choose_camera(model, motion, film.frame_s, WIDTH / HEIGHT)
-        shots.append(list(_rendered(model, motion, camera)))
-    _write(film, shots)
+        cameras = choose_cameras(model, motions, film.frame_s, WIDTH / HEIGHT)
+        shots = [list(_rendered(model, *pair)) for pair in zip(motions, cameras, strict=True)]
+    (_write if film.sides else _write_apart)(film, shots)
     return {"renderer": driver}
 
 
@@ -96,6 +98,14 @@ def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
     _write_video(frames, shown_s, Path(f"{film.name}.mp4"))
     _write_picture(frames, shown_s, Path(f"{film.name}.webp"))
     frames[(len(frames) - held) * 3 // 5].save(f"{film.name}.png", optimize=True)
+
+
+def _write_apart(film: _Film, shots: Sequence[list[Image.Image]]) -> None:
+    """Write a video and small pictures of each policy, without text."""
+    for name, shot, stills in zip(film.motions, shots, film.stills, strict=True):
+        _write_video(shot, film.frame_s / film.speed, Path(f"{name}.mp4"))
+        for number, index in enumerate(stills):
+            shot[index].resize(_STILL, Image.Resampling.LANCZOS).save(f"{name}-{number}.png", optimize=True)
 
 
 def _beside(parts: list[Image.Image]) -> Image.Image:

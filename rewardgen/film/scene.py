@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -137,20 +137,21 @@ def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> A
     return np.array(corners)
 
 
-def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: float) -> Camera:
-    """A camera that shows everything that moves, large: it follows what travels, and else stands still.
+def choose_cameras(model: mujoco.MjModel, motions: Sequence[Array], frame_s: float, aspect: float) -> list[Camera]:
+    """Cameras, alike for all motions, that show everything that moves, large; they follow what travels, or stand still.
 
     Planar motion is seen from the side.
 
     Args:
         model: The model.
-        motion: States of `set_state`, (F, nq + 7 nmocap).
+        motions: States of `set_state`, (F, nq + 7 nmocap) each.
         frame_s: Time between two frames [s].
         aspect: Width of the picture divided by its height.
     """
     geoms = moving_geoms(model)
     if not len(geoms):
         geoms = np.flatnonzero(model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
+    motion, cuts = np.concatenate(motions), np.cumsum([len(each) for each in motions])[:-1]
     corners = outlines(model, motion, geoms)
     middles = (corners.min(1) + corners.max(1)) / 2.0
     size = float(np.median(np.linalg.norm(corners - middles[:, None], axis=2).max(1)))
@@ -162,14 +163,15 @@ def choose_camera(model: mujoco.MjModel, motion: Array, frame_s: float, aspect: 
         standing = outlines(model, motion[:1], _visible_geoms(model, moving=False)).clip(low, high)
         corners = np.concatenate((corners, standing.repeat(len(corners), 0)), axis=1)
     low, high = corners.min((0, 1)), corners.max((0, 1))
-    target = np.where(travels, _smooth(middles, round(_SMOOTHED_S / frame_s)), (low + high) / 2.0)
+    followed = [_smooth(part, round(_SMOOTHED_S / frame_s)) for part in np.split(middles, cuts)]
+    target = np.where(travels, np.concatenate(followed), (low + high) / 2.0)
     camera = Camera(target, 1.0, *_direction(model, motion[0]))
     ahead, right, up = camera.axes
     offset = corners - target[:, None]
     tangent = np.tan(np.deg2rad(_FIELD_OF_VIEW) / 2.0) * _FILLED
     needed = [np.abs(offset @ up) / tangent, np.abs(offset @ right) / (tangent * aspect)]
     distance = float(np.quantile((np.maximum(*needed) - offset @ ahead).max(1), 0.98))
-    return camera._replace(distance=max(distance, 0.1))
+    return [camera._replace(target=part, distance=max(distance, 0.1)) for part in np.split(target, cuts)]
 
 
 def _roams(model: mujoco.MjModel) -> bool:

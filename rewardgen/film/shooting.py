@@ -23,7 +23,7 @@ from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
-from rewardgen.film.film_index import PURPOSE, SCENE, SEED, STARTS, Film, Shot, add_films, films_folder, motion_name
+from rewardgen.film.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
 from rewardgen.llm.protocol import Note
 from rewardgen.reward.observation import seen_besides
 from rewardgen.sandbox.answers import clean
@@ -62,6 +62,25 @@ _RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
 """Ways to render without a display, in order of preference; `MUJOCO_GL` comes before them."""
 
 TakePhase = Literal["search", "final"]
+
+
+class Starts(NamedTuple):
+    """Episodes of which one is filmed.
+
+    Attributes:
+        seed: Seed of the starts.
+        purpose: Purpose of the starts, see `rewardgen.training.shared.seeding.derive_seed`.
+        episodes: Number of episodes.
+        index: Index of the filmed episode; None for the one with the middle fitness.
+    """
+
+    seed: int
+    purpose: str
+    episodes: int
+    index: int | None = None
+
+
+FILM_STARTS = Starts(seed=0, purpose="film", episodes=5)
 
 
 class Take(NamedTuple):
@@ -107,7 +126,7 @@ class Plan(NamedTuple):
 
 
 class Played(Frozen):
-    """The filmed episode of a policy, as the worker reports it."""
+    """The recorded episode of a policy, as the worker reports it."""
 
     name: FileName
     problem: str = ""
@@ -235,7 +254,7 @@ def shoot(
         if len(films) > 1:
             note(f"making {len(films)} films; Ctrl-C leaves them out")
         if films:
-            _render_all(films, scratch, any(episode.pictured for episode in sound.values()), note)
+            render_all(films, scratch, any(episode.pictured for episode in sound.values()), note)
         for name in (plan.name for plan in possible):
             for file in (f"{name}.mp4", f"{name}.webp", f"{name}.png"):
                 write_atomic(place / file, read_plain(scratch / "film" / name / file, _MOST_FILE_BYTES))
@@ -263,8 +282,20 @@ def play(
     scratch: Path,
     seconds: float,
     speed: float = 1.0,
+    starts: Starts = FILM_STARTS,
+    pictures: bool = True,
 ) -> dict[str, Played]:
     """Play policies in a clean worker, which leaves model and motions in `rollout` of `scratch`; episodes by take.
+
+    Args:
+        folder: The run's folder.
+        history: The run's history.
+        takes: The policies.
+        scratch: Empty folder.
+        seconds: Longest recording.
+        speed: Playing speed, 1 in real time.
+        starts: The episodes.
+        pictures: False to leave the inputs of rewards only, which needs no task that can be filmed.
 
     Raises:
         RewardgenError: The task cannot be simulated.
@@ -282,8 +313,8 @@ def play(
             problems[take.name] = Played(name=take.name, problem=problem)
     limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
     for take in (take for take in takes if seen_besides(take.source) and take.name not in problems):
-        play, place = Play(f"{take.name}.npz", _reward_of(take), PURPOSE), scratch / f"act-{take.name}"
-        unable = act(history.config.task, [play], policies, policies, place, limits, SEED, STARTS)
+        play, place = Play(f"{take.name}.npz", _reward_of(take), starts.purpose), scratch / f"act-{take.name}"
+        unable = act(history.config.task, [play], policies, policies, place, limits, starts.seed, starts.episodes)
         if unable:
             problems[take.name] = Played(name=take.name, problem=unable[play.file])
     payload = {
@@ -292,11 +323,12 @@ def play(
         "policies": [take.name for take in takes if take.name not in problems],
         "own": [take.name for take in takes if take.id in BASELINES],
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
+        "starts": starts._asdict(),
         "seconds": seconds,
         "speed": speed,
     }
     answer: dict[str, Any] = {}
-    for how in (ways := _renderers()):  # one worker each: a process can load one OpenGL only
+    for how in (ways := _renderers() if pictures else [""]):  # one worker each: a process can load one OpenGL only
         asked = payload | {"renderer": "glfw" if how == "cgl" else how}  # Gymnasium's name on macOS
         try:
             answer = run_worker(PLAY, asked, limits=limits, scratch=scratch / "rollout")
@@ -383,7 +415,7 @@ def _film_request(
     return {"name": plan.name, "frame_s": frame_s, "motions": motions, "sides": sides}
 
 
-def _render_all(films: list[dict[str, Any]], scratch: Path, pictured: bool, note: Note) -> None:
+def render_all(films: list[dict[str, Any]], scratch: Path, pictured: bool, note: Note) -> None:
     """Make films in the first way that works here, each in a worker of its own.
 
     Raises:

@@ -27,6 +27,15 @@ def policy_names(spec: SliceSpec) -> tuple[str, str]:
     return f"{stem}.npz", f"{stem}-prev.npz"
 
 
+EVALUATION_SEED = 0
+"""Seed from which the starts of the clean evaluation are derived, in all runs."""
+
+
+def evaluation_starts(seed: int) -> str:
+    """Purpose of the starts on which policies of a training seed are measured; see `derive_seed`."""
+    return f"final evaluation {seed}"
+
+
 def episodes_name(spec: SliceSpec) -> str:
     """Name of a slice's file of recorded episodes."""
     return f"{spec.candidate_id}-s{spec.seed}-episodes.npz"

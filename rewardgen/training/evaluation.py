@@ -24,7 +24,7 @@ from rewardgen.store.records import KeptEpisode, SliceSpec
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
-from rewardgen.training.artifacts import episodes_name, policy_names
+from rewardgen.training.artifacts import episodes_name, evaluation_starts, policy_names
 from rewardgen.training.policies import Policy, PolicyStack, load_policy, misfit, side_by_side
 from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.result_validation import PolicyMeasurement
@@ -143,7 +143,7 @@ def _measure(
     if not owners:
         return {}
     episodes, keep = payload["episodes"], payload.get("keep")
-    seeds = [derive_seed(payload["seed"], f"final evaluation {spec.seed}") for spec in owners]
+    seeds = [derive_seed(payload["seed"], evaluation_starts(spec.seed)) for spec in owners]
     stack = side_by_side([policy for last in policies.values() for policy in last])
     envs = task.make_envs(seeds, episodes)
     evaluation = evaluate(task, envs, stack)

@@ -22,14 +22,13 @@ from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec, TrainerSettings
 from rewardgen.store.run_folder import MOST_POLICY_BYTES
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.artifacts import episodes_name, policy_names
+from rewardgen.training.artifacts import EVALUATION_SEED, episodes_name, evaluation_starts, policy_names
 from rewardgen.training.protocol import POLICY_KINDS, TrainerSetup
 from rewardgen.training.result_validation import PolicyMeasurement, measurements
 
 ACT = register("act", "rewardgen.training.acting:act_job", reads=("folder",), inputs=TASK_FILES)
 EVALUATE = register("evaluate", "rewardgen.training.evaluation:evaluate_job", reads=("folder",), inputs=TASK_FILES)
 
-_EVALUATION_SEED = 0
 _MOST_EPISODES = 2000
 """Most episodes of one worker: all their steps are in memory."""
 
@@ -64,7 +63,7 @@ def measured_policies(
     policies: Mapping[SliceSpec, Sequence[Path]],
     rewards: Mapping[str, RewardSpec],
     *,
-    seed: int = _EVALUATION_SEED,
+    seed: int = EVALUATION_SEED,
     episodes: int = STARTS,
     cancel: threading.Event | None = None,
 ) -> dict[SliceSpec, PolicyMeasurement]:
@@ -102,7 +101,7 @@ def measured_policies(
         for id in dict.fromkeys(spec.candidate_id for spec in seeing):
             own = [spec for spec in seeing if spec.candidate_id == id]
             plays = [
-                Play(name, with_eyes[id], f"final evaluation {spec.seed}")
+                Play(name, with_eyes[id], evaluation_starts(spec.seed))
                 for spec in own
                 for name in policy_names(spec)
                 if (copies / name).exists()

@@ -322,5 +322,6 @@ def test_of_a_game_as_many_starts_are_played_as_of_any_other_task(tmp_path, monk
     layers = ((torch.zeros(2, 5), torch.ones(2)),)
     MlpPolicy(layers=layers, activation="tanh", squash="clip", choices=(), **moments, **ends).save(tmp_path / "p.npz")
     payload = {"task": "hunt.py", "folder": ".", "policies": ["p"], "own": [], "seconds": 2.0, "speed": 1.0}
+    payload["starts"] = shooting.FILM_STARTS._asdict()
     (played,) = film_jobs.rollout_job(payload | {"kinds": {}, "renderer": "egl"}, lambda told: None)["played"]
     assert (played["start"], played["starts"]) == (3, 5)

@@ -1,0 +1,179 @@
+"""Clips: the two episodes of a question as films or as text, without what would tell whose they are or how fit.
+
+A clip is an episode that the clean evaluation measured. Its policy plays it again from the same start.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from rewardgen.analyzer.episode_text import episode_tables, lasted
+from rewardgen.core.errors import RewardgenError, RunFolderError
+from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.schema import Frozen
+from rewardgen.film.shooting import Played, Starts, Take, play, render_all
+from rewardgen.llm.protocol import Note, silent
+from rewardgen.sandbox.answers import clean
+from rewardgen.sandbox.folders import scratch_folder
+from rewardgen.store.comparisons import Clip, Question
+from rewardgen.store.history import History
+from rewardgen.store.measurements import STARTS
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.tasks.measure import MEASURING
+from rewardgen.training.artifacts import EVALUATION_SEED, evaluation_starts
+
+CLIPS, _INDEX = "clips", "index.json"
+SECONDS = 10.0
+"""Longest film of a clip [s]."""
+FRAMES = 8
+"""Small pictures of a clip at most."""
+_MOST_BYTES, _MOST_INDEX_BYTES = 16 << 20, 1 << 16
+
+
+class ClipFilm(NamedTuple):
+    """Film of a clip.
+
+    Attributes:
+        video: MP4 without text.
+        frames: PNG files of 320 x 180 pixels, evenly spaced from start to end; at most `FRAMES`.
+        times_s: Time of each frame since the start [s].
+    """
+
+    video: Path
+    frames: tuple[Path, ...]
+    times_s: tuple[float, ...]
+
+
+class _Index(Frozen):
+    """Content of `index.json`, written last."""
+
+    times_s: dict[str, tuple[float, ...]]
+    """Candidate to the times of its frames [s]."""
+
+
+def film_clips(
+    folder: RunFolder, history: History, question: Question, *, note: Note = silent
+) -> tuple[ClipFilm, ClipFilm]:
+    """Film the clips of a question, left and right, with the same camera, unless they are filmed already.
+
+    Args:
+        folder: The run's folder, which keeps the films.
+        history: The run's history.
+        question: The clips; with exchanged sides the films are the same.
+        note: Receives progress, in a line.
+
+    Raises:
+        UsageError: Nothing here renders.
+        RewardgenError: The task cannot be filmed, a policy cannot be played, or a file cannot be written.
+    """
+    place = _place(folder, question)
+    if (films := _filmed(place, question)) is None:
+        note("filming two episodes to compare")
+        _film(folder, history, question, place, note)
+        films = _filmed(place, question)
+    if films is None:
+        raise RunFolderError(f"the films in {place} cannot be read", "delete that folder, then resume the run")
+    return films
+
+
+def clip_texts(folder: RunFolder, history: History, question: Question, *, note: Note = silent) -> tuple[str, str]:
+    """Describe the clips of a question, left and right, by their lengths, endings and variables; see `film_clips`.
+
+    A task needs no pictures for this.
+    """
+    config, card = history.config, history.card
+    assert config is not None and card is not None
+    limits, whole_s = (
+        MEASURING.model_copy(update={"sandbox": history.sandbox}),
+        card.episode_steps * card.control_step_s,
+    )
+    texts = []
+    with scratch_folder() as scratch:
+        for take, played in _played(folder, history, question, scratch, whole_s, note, pictures=False):
+            file = scratch / "rollout" / f"{take.name}-steps.npz"
+            (table,) = episode_tables(file, 1, config.task, card, limits, scratch / "digest")
+            texts.append(f"{lasted(played.steps[-1], clean(played.ending, 40), card)}\n{table.text}")
+    return texts[0], texts[1]
+
+
+def _place(folder: RunFolder, question: Question) -> Path:
+    return folder.place_within(CLIPS, f"{'-'.join(sorted(question.ids))}-s{question.left.seed}-t{question.left.start}")
+
+
+def _filmed(place: Path, question: Question) -> tuple[ClipFilm, ClipFilm] | None:
+    try:
+        times = _Index.model_validate_json(read_plain(place / _INDEX, _MOST_INDEX_BYTES)).times_s
+    except (OSError, ValidationError, RewardgenError):
+        return None
+    left, right = (
+        ClipFilm(
+            place / f"{id}.mp4",
+            tuple(place / f"{id}-{number}.png" for number in range(len(times.get(id, ())))),
+            times.get(id, ()),
+        )
+        for id in question.ids
+    )
+    files = [file for film in (left, right) for file in (film.video, *film.frames)]
+    return (left, right) if all(file.is_file() and not file.is_symlink() for file in files) else None
+
+
+def _film(folder: RunFolder, history: History, question: Question, place: Path, note: Note) -> None:
+    with scratch_folder() as scratch:
+        clips = _played(folder, history, question, scratch, SECONDS, note)
+        stills = [_spread(len(played.steps)) for _, played in clips]
+        film = {
+            "name": CLIPS,
+            "frame_s": clips[0][1].frame_s,
+            "speed": 1.0,
+            "motions": [take.name for take, _ in clips],
+            "stills": stills,
+        }
+        render_all([film], scratch, clips[0][1].pictured, note)
+        times = {}
+        for (take, played), frames in zip(clips, stills, strict=True):
+            for suffix in (".mp4", *(f"-{number}.png" for number in range(len(frames)))):
+                content = read_plain(scratch / "film" / CLIPS / f"{take.name}{suffix}", _MOST_BYTES)
+                write_atomic(place / f"{take.id}{suffix}", content)
+            times[take.id] = tuple(round(played.steps[frame] * played.step_s, 3) for frame in frames)
+    write_atomic(place / _INDEX, _Index(times_s=times).model_dump_json())
+
+
+def _spread(frames: int) -> list[int]:
+    """Return the indices of at most `FRAMES` evenly spaced frames, the first and the last included."""
+    return sorted({round(number * (frames - 1) / (FRAMES - 1)) for number in range(FRAMES)})
+
+
+def _played(
+    folder: RunFolder,
+    history: History,
+    question: Question,
+    scratch: Path,
+    seconds: float,
+    note: Note,
+    *,
+    pictures: bool = True,
+) -> list[tuple[Take, Played]]:
+    """Play the clips of a question again, left and right."""
+    clips, seed = (question.left, question.right), question.left.seed
+    takes = [_take(history, clip) for clip in clips]
+    starts = Starts(EVALUATION_SEED, evaluation_starts(seed), STARTS, question.left.start)
+    episodes = play(folder, history, takes, scratch, seconds, starts=starts, pictures=pictures)
+    for take, played in ((take, episodes[take.name]) for take in takes):
+        if played.problem:
+            hint = f"put its policy back, or train it again: `rewardgen train {folder.word}:{take.id}`"
+            raise RunFolderError(f"{take.id} cannot be shown: {clean(played.problem, 200)}", hint)
+        measured = take.slice.outcomes[question.left.start]
+        if (round(played.episode_s / played.step_s), played.ending) != (measured.steps, measured.ending):
+            note(f"{take.id}: start {question.left.start} of seed {seed} goes otherwise here than when it was measured")
+    return [(take, episodes[take.name]) for take in takes]
+
+
+def _take(history: History, clip: Clip) -> Take:
+    record = history.record(clip.candidate_id)
+    assert record is not None
+    return Take(
+        clip.candidate_id, "search", history.trained["search", clip.candidate_id, clip.seed], record.candidate.source
+    )
