@@ -140,13 +140,14 @@ async def _judge_result(
 
 
 def checked_goal(roles: Roles, config: RunConfig, card: TaskCard, note: Callable[[str], None]) -> GoalCheck | None:
-    """Ask the designer's model whether the fitness measures the user's goal; None without a goal or a model.
+    """Ask the designer's model whether the fitness measures the user's goal; None without a goal or a model, and where
+    others judge.
 
     Raises:
         CredentialsError: The API key is missing or was refused, or the account is empty.
         ModelError: The model or its address is unknown.
     """
-    if not (roles.llm and config.goal):
+    if not (roles.llm and config.goal and make_judge(config).by_fitness):
         return None
     scheme, _, place = config.model.partition(":")
     model = f"waiting for a reply in {place}/" if scheme == "mailbox" else f"asking {config.model}"

@@ -12,7 +12,7 @@ from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord, TaskCard
 
 _SHOWN = 5
-"""Latest comparisons of a candidate that are told one by one."""
+"""Latest comparisons of a candidate that are told one by one, of those with a reason or with different ends."""
 _MOST_WHY = 200
 
 
@@ -49,7 +49,7 @@ def judged_record(record: CandidateRecord, ranking: Ranking, archive: Sequence[C
 
 
 def _in_words(record: CandidateRecord, ranking: Ranking, archive: dict[str, CandidateRecord]) -> str:
-    """Return a paragraph on rank, wins and losses, then a line for each of the latest comparisons."""
+    """Return a paragraph on rank, wins and losses, then a line for each of the latest telling comparisons."""
     id, rank = record.candidate.id, ranking.rank(record.candidate.id)
     seen = [_from_left(each, id) for each in record.comparisons]
     answers = [each.answer for each in seen]
@@ -61,12 +61,13 @@ def _in_words(record: CandidateRecord, ranking: Ranking, archive: dict[str, Cand
         if answers.count(answer)
     )
     lines = [f"{place}{strength} by {count(len(seen), 'comparison')} of episodes{f': {tally}' if tally else ''}"]
-    for each in seen[-_SHOWN:]:
+    for each in reversed(seen):
         word = {"left": "won against", "right": "lost to", "same": "like", "unclear": "undecided against"}[each.answer]
         why = f", because: {' '.join(visible(each.why).split())[:_MOST_WHY]}" if each.why else ""
         sides = [_episode(archive.get(clip.candidate_id), clip.seed, clip.start) for clip in (each.left, each.right)]
-        lines.append(f"{word} {each.right.candidate_id} ({sides[0]} against {sides[1]}){why}")
-    return "\n".join(lines)
+        if (why or sides[0] != sides[1]) and len(lines) <= _SHOWN:  # the others tell no more than the counts
+            lines.append(f"{word} {each.right.candidate_id} ({sides[0]} against {sides[1]}){why}")
+    return "\n".join(dict.fromkeys(lines))
 
 
 def _from_left(comparison: Comparison, id: str) -> Comparison:

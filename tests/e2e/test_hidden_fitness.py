@@ -1,6 +1,7 @@
 """No request of a whole run holds anything of how a task computes fitness and success, over a real HTTP server."""
 
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -80,3 +81,26 @@ def test_no_request_holds_anything_of_how_fitness_and_success_are_computed(task,
         sent = json.dumps(body)
         assert not [each for each in PLANTED if each in sent.lower()]
         assert WORDS in sent
+
+
+MEASURED = re.compile(r"fitness\W{1,3}-?\d|success\W{1,3}\d|success rate|higher is better")
+
+
+def test_where_a_teacher_judges_designers_and_the_analyzer_read_no_fitness(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    (tmp_path / "task").mkdir()
+    reference = point(tmp_path / "task")
+    with ChatServer(answer) as server:
+        models = {"model": "openai/any", "api_base": server.api_base, "judge": "simulated:oracle"}
+        config = RunConfig(task=reference, goal="stay near the middle", **FEW | models)
+        history = start(config, tmp_path / "runs", Listener()).history
+    assert history.comparisons and history.summary is not None
+    sent = ["\n".join(message["content"] for message in body["messages"]) for body in server.bodies]
+    asked = [text for text in sent if text.startswith(("You design", "You diagnose"))]
+    assert {text.split()[1] for text in asked} == {"design", "diagnose"}
+    assert not any(text.startswith("You are asked") for text in sent), "nobody asks whether a fitness measures the goal"
+    for text in asked:
+        own = text.replace("fitness >= 0.9", "")  # the recorded prediction of this designer
+        assert not MEASURED.findall(own)
+        assert "**Judged by** a person" in text
+    assert any(re.search(r"by \d+ comparisons of episodes: \d+ (won|lost|alike)", text) for text in asked)
