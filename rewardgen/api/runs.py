@@ -19,6 +19,7 @@ from rewardgen.film.film_index import Film, films_of
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
 from rewardgen.search import lifecycle
+from rewardgen.serve import asking as _asking  # noqa: F401  (registers the judge `human`)
 from rewardgen.store.history import History, Status, Summary, status_of
 from rewardgen.store.journal import Listener, SilentListener
 from rewardgen.store.measurements import STARTS

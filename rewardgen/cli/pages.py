@@ -6,6 +6,7 @@ import html
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +14,10 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.cli.output import Json, Reference, RunsDir, flag, print_json
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import RunFolderError
 from rewardgen.report.page import write_report
 from rewardgen.sandbox.folders import scratch_folder
-from rewardgen.serve.server import Server
+from rewardgen.serve.server import RunHandler, Server
 from rewardgen.serve.site import RunSite
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, find_run
@@ -55,11 +56,7 @@ def serve(
     json: Json = False,
 ) -> int:
     """Show runs in the browser while they go on, until Ctrl-C."""
-    try:
-        server = Server(_site(where, runs_dir), port)
-    except OSError as error:
-        message = f"cannot serve on port {port}: {error.strerror}"
-        raise UsageError(message, "leave out `--port`, or name another one") from error
+    server = Server(partial(RunHandler, _site(where, runs_dir)), port)
     with server, _way_in(server.url) if open else nullcontext() as way_in:
         if json:
             print_json({"url": server.url})

@@ -66,7 +66,7 @@ class FirstScreen(NamedTuple):
 def answer_of(history: History, status: Status) -> FirstScreen:
     """The answer so far."""
     goal = history.config.goal if history.config else ""
-    asked = goal or _opening_words(history.card.description if history.card else "")
+    asked = goal or opening_words(history.card.description if history.card else "")
     answer = FirstScreen(asked, bool(goal), *_unfinished(history, status), cautions=tuple(_cautions(history)))
     if (summary := history.summary) is None:
         return answer._replace(facts=tuple(_so_far(history)), sure=_SO_FAR if history.best() else "")
@@ -80,8 +80,8 @@ def answer_of(history: History, status: Status) -> FirstScreen:
     return answer._replace(headline=headline, tone=tone, facts=tuple(_facts(history, row)), sure=sure)
 
 
-def _opening_words(description: str) -> str:
-    """The first paragraph of a text, or its first sentence if the paragraph is too long; never half a sentence."""
+def opening_words(description: str) -> str:
+    """Return the first paragraph of a text, or its first sentence if that is too long; never half a sentence."""
     first = " ".join(description.strip().split("\n\n")[0].split())
     return first if len(first) <= _LONGEST else re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
 
@@ -104,10 +104,10 @@ def _so_far(history: History) -> list[Fact]:
     if best is None or best.result is None or card is None:
         return []
     facts = [
-        Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=_opening_words(card.fitness)),
+        Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=opening_words(card.fitness)),
     ]
     if best.result.success_rate is not None:
-        facts.insert(0, Fact("Success", percent(best.result.success_rate), about=_opening_words(card.success)))
+        facts.insert(0, Fact("Success", percent(best.result.success_rate), about=opening_words(card.success)))
     baselines = {name: result for name in history.baselines if (result := history.result("search", name))}
     return facts + [
         Fact(name.capitalize(), with_spread(result.fitness, result.fitness_spread))
@@ -161,11 +161,11 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     rate, interval = row.success_rate, row.success_interval
     ends = f"{100 * interval.low:.0f}, {100 * interval.high:.0f}" if interval else ""
     fitness_ends = _minus(bounds(row.fitness)) if row.seeds > 1 else ""
-    facts = [Fact("Fitness", number(row.fitness.value), fitness_ends, _opening_words(card.fitness))]
+    facts = [Fact("Fitness", number(row.fitness.value), fitness_ends, opening_words(card.fitness))]
     if rate is not None:
         solved = _is_solved(rate, _success_by_seed(history, row))
         tone: Tone = "good" if solved else "mixed" if rate >= _NO_SUCCESS else "bad"
-        facts.insert(0, Fact("Success", percent(rate), ends, _opening_words(card.success), tone))
+        facts.insert(0, Fact("Success", percent(rate), ends, opening_words(card.success), tone))
     facts += [fact for name in BASELINES if (fact := _against(history, name))]
     if judgement is None:
         return [*facts, Fact("As asked", "not judged", about="no language model read the episodes")]

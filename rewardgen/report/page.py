@@ -93,13 +93,14 @@ def report_html(
         "films": [reel["video"] for reel in reels],
         "blocks": {},
     }
-    room = MOST_BYTES - len(render_page("report", data, ("report.js",), **values).encode())
+    scripts = ("report.js", "served.js") if served else ("report.js",)
+    room = MOST_BYTES - len(render_page("report", data, scripts, **values).encode())
     for name, block in _blocks(history, calls, [row["id"] for row in rows], featured):
         text = packed(block)
         if len(text) + len(name) + 8 <= room:
             data["blocks"][name] = text
             room -= len(text) + len(name) + 8
-    return render_page("report", data, ("report.js",), **values)
+    return render_page("report", data, scripts, **values)
 
 
 def _blocks(history: History, calls: Calls, ids: Sequence[str], first: str | None) -> Iterator[tuple[str, Any]]:

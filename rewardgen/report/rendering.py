@@ -36,7 +36,7 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, 
         served: Version of the content, if a server will tell the page of newer ones; the page may ask that server only.
         **values: Values for the template.
     """
-    sources = [_asset(name) for name in (*_LIBRARIES, *scripts, *(["served.js"] if served else []))]
+    sources = [_asset(name) for name in (*_LIBRARIES, *scripts)]
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}'" for source in sources
     )

@@ -104,7 +104,7 @@ def make_trainer(folder: RunFolder, history: History, training: Training) -> Tra
     return EXECUTORS.get(config.executor).make(job)
 
 
-def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
+def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = silent) -> Parts:
     """Build the parts of a run; record the task's transitions if the folder has none."""
     config, card, training = history.config, history.card, history.training
     assert config is not None and card is not None and training is not None
@@ -120,7 +120,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles) -> Parts:
         trainer=make_trainer(folder, history, training),
         strategy=STRATEGIES.get(config.strategy)(config, judge),
         judge=judge,
-        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history), config),
+        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history, note), config),
         usage=roles.usage,
         policies=folder.policies,
         returns=reviewer.returns,

@@ -11,6 +11,7 @@ from rewardgen.search.context import Context
 from rewardgen.search.judge import judged_ids
 from rewardgen.search.teachers.protocol import Answered
 from rewardgen.store.comparisons import MOST_WORDS, Clip, Comparison, Question
+from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import CandidateRecord
 
@@ -28,12 +29,12 @@ def compare(run: Context, generation: int) -> None:
     history = run.history
     if run.parts.teacher is None or history.generations[generation].finished:
         return
-    asked = sum(each.generation == generation for each in history.comparisons)
-    while asked < run.config.answers and not run.time_up and not history.exhausted:
+    while not run.time_up and not history.exhausted:
+        if sum(each.generation == generation for each in history.comparisons) >= run.config.answers:
+            return
         question = next_question(run.records(), history.comparisons, run.config.seed)
         if question is None or not _ask(run, generation, question):
             return
-        asked += 1
 
 
 def next_question(records: Sequence[CandidateRecord], comparisons: Sequence[Comparison], seed: int) -> Question | None:
@@ -88,8 +89,12 @@ def _ask(run: Context, generation: int, question: Question) -> bool:
 
     run.gather([ask])
     for answered in answers:
+        latest = run.history.comparisons[-1] if answered.again else None
+        asked, number = (latest, latest.number) if latest else (question, number)
         comparison = Comparison(
-            **question.model_dump(),
+            left=asked.left,
+            right=asked.right,
+            repeats=asked.repeats,
             number=number,
             generation=generation,
             answer=answered.answer,
@@ -101,11 +106,12 @@ def _ask(run: Context, generation: int, question: Question) -> bool:
     return bool(answers)
 
 
-def asked_text(run: Context) -> str:
+def asked_text(history: History) -> str:
     """Return how many answers there are, and how many more are expected to settle the best candidate."""
     from rewardgen.search.belief import answers_left, believe  # imports numpy
 
-    comparisons, ids = run.history.comparisons, judged_ids(run.records())
+    comparisons = history.comparisons
+    ids = judged_ids([record for id in history.ids() if (record := history.record(id))])
     if len(ids) < 2:
         return count(len(comparisons), "answer")
     more = answers_left(believe(ids, comparisons), comparisons)

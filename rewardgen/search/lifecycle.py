@@ -376,10 +376,10 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
     assert config is not None and card is not None
     try:
         write_atomic(folder.card, card.model_dump_json(indent=1))
-        parts = make_parts(folder, history, roles)
+        parts = make_parts(folder, history, roles, journal.listener.note)
         if history.raced and "race" not in config.ablate:
             race(Context(config, card, parts, journal), partial(make_trainer, folder, history), folder.scratch / "race")
-            parts = make_parts(folder, history, roles)
+            parts = make_parts(folder, history, roles, journal.listener.note)
         if parts.strategy.learns and "tpe" not in config.ablate and not history.finalists:
             _require_episodes(folder, history)
         run_search(config, card, parts, journal)

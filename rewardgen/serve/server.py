@@ -1,4 +1,4 @@
-"""The read-only server on 127.0.0.1, for readers with the link that the command printed.
+"""The server on 127.0.0.1, for readers with the link that the command printed, and its read-only pages of runs.
 
 Other pages in the same browser must learn nothing and do nothing here. So every request must name this server as its
 host, and carry a secret: once in the link, then in a cookie that no other site can send and no script can read. A
@@ -31,7 +31,7 @@ _HOST = "127.0.0.1"
 _LOOK_S, _BEAT_S, _STREAM_S = 1.0, 15.0, 600.0
 """Time between two looks at a run, between signs of life, and until a page asks again [s]."""
 _MOST_STREAMS = 24
-_MOST_FILM_BYTES = 64 << 20
+MOST_FILM_BYTES = 64 << 20
 _FILM_KINDS = {".mp4": "video/mp4", ".webp": "image/webp", ".png": "image/png"}
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _ENTRY = '<!doctype html><title>rewardgen</title><meta http-equiv="refresh" content="0; url={}/">'
@@ -56,21 +56,24 @@ class Response(NamedTuple):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves a site.
+    """Serves requests.
 
     Args:
-        site: The pages.
+        handler: Class of their handlers.
         port: Port of this machine; 0 for any free one.
 
     Raises:
-        OSError: The port is taken.
+        UsageError: The port is taken.
     """
 
     daemon_threads = True
 
-    def __init__(self, site: RunSite, port: int = 0) -> None:
-        super().__init__((_HOST, port), _Handler)
-        self.site = site
+    def __init__(self, handler: Callable[..., Handler], port: int = 0) -> None:
+        try:
+            super().__init__((_HOST, port), handler)
+        except OSError as error:
+            message = f"cannot serve on port {port}: {error.strerror}"
+            raise UsageError(message, "leave out the port, or name another one") from error
         self.token = secrets.token_urlsafe(24)
         port = self.server_address[1]
         self.hosts = {f"{_HOST}:{port}", f"localhost:{port}"}
@@ -92,8 +95,10 @@ class Server(ThreadingHTTPServer):
         """Ignore readers that leave."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: Server
+class Handler(BaseHTTPRequestHandler):
+    """Answers requests that carry the secret; subclasses have the pages."""
+
+    server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "rewardgen", ""
     error_message_format, error_content_type = "%(code)d\n", "text/plain"
@@ -103,11 +108,25 @@ class _Handler(BaseHTTPRequestHandler):
         """Keep the terminal quiet."""
 
     def do_GET(self) -> None:
-        answer = self._refusal() or self._routed()
+        """Answer a request for a page."""
+        answer = self.refusal() or self.page([unquote(part) for part in self.path_below.split("/")])
         if answer is not None:
-            self._send(answer)
+            self.send(answer)
 
-    def _refusal(self) -> Response | None:
+    @property
+    def path_below(self) -> str:
+        """The path of the address below the secret one."""
+        return urlsplit(self.path).path.removeprefix(self.server.place)
+
+    def page(self, parts: list[str]) -> Response | None:
+        """Return the response to an address; None if it was sent already.
+
+        Args:
+            parts: Of the path, the first one empty. None becomes a path of a file.
+        """
+        raise NotImplementedError
+
+    def refusal(self) -> Response | None:
         """Refuse a request without the secret; set the cookie for one with the token."""
         if self.headers.get_all("Host") not in [[host] for host in self.server.hosts]:
             return Response(HTTPStatus.FORBIDDEN, b"use the link that the server printed\n")
@@ -119,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
             entry = _ENTRY.format(self.server.place).encode()
             return Response(HTTPStatus.OK, entry, "text/html; charset=utf-8", {"Set-Cookie": cookie})
         if not hmac.compare_digest(self._cookie_token().encode(), self.server.token.encode()):
-            return Response(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen serve` printed\n")
+            return Response(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen` printed\n")
         return None
 
     def _cookie_token(self) -> str:
@@ -129,25 +148,46 @@ class _Handler(BaseHTTPRequestHandler):
             return ""
         return cookie.value if cookie else ""
 
-    def _routed(self) -> Response | None:
-        """The response to an address; None if it was sent already.
+    def send(self, answer: Response) -> None:
+        """Send a response."""
+        self._head(answer.status, answer.kind, {**answer.headers, "Content-Length": str(len(answer.body))})
+        self.wfile.write(answer.body)
 
-        No part of an address becomes a path: runs and films are looked up among those that exist.
-        """
-        site, place, address = self.server.site, self.server.place, urlsplit(self.path)
-        match [unquote(part) for part in address.path.removeprefix(place).split("/")]:
+    def _head(self, status: HTTPStatus, kind: str, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        policy = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
+        for name, value in {"Content-Type": kind, **_ALWAYS, **policy, **headers}.items():
+            self.send_header(name, value)
+        if headers.get("Connection") == "close":
+            self.close_connection = True
+        self.end_headers()
+
+
+class RunHandler(Handler):
+    """Pages of runs; runs and films are looked up among those that exist."""
+
+    def __init__(self, site: RunSite, *arguments: Any) -> None:
+        self._site = site
+        super().__init__(*arguments)
+
+    def page(self, parts: list[str]) -> Response | None:
+        """See `Handler.page`."""
+        site, place = self._site, self.server.place
+        match parts:
             case ["", ""] if site.only:
                 return Response(HTTPStatus.SEE_OTHER, headers={"Location": f"{place}/runs/{site.only.id}/"})
             case ["", ""]:
-                return _page(site.page, place)
+                return page_response(site.page, place)
             case ["", "compare"]:
-                return _page(partial(site.comparison, parse_qs(address.query).get("run", [])), place)
+                return page_response(
+                    partial(site.comparison, parse_qs(urlsplit(self.path).query).get("run", [])), place
+                )
             case ["", "events"]:
                 return self._stream(site.state)
             case ["", "runs", id, *rest] if run := site.run(id):
                 match rest:
                     case [""]:
-                        answer = _page(run.page, place)
+                        answer = page_response(run.page, place)
                         if answer.status != HTTPStatus.OK:
                             site.forget(id)
                         return answer
@@ -180,27 +220,14 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if file is None or not file.resolve().is_relative_to(folder.path.resolve()):
                 raise FileNotFoundError(name)
-            content = read_plain(file, _MOST_FILM_BYTES)
+            content = read_plain(file, MOST_FILM_BYTES)
         except OSError:
             return Response(HTTPStatus.NOT_FOUND, b"no such film\n")
         return _ranged(content, _FILM_KINDS[file.suffix], self.headers.get("Range", ""))
 
-    def _send(self, answer: Response) -> None:
-        self._head(answer.status, answer.kind, {**answer.headers, "Content-Length": str(len(answer.body))})
-        self.wfile.write(answer.body)
 
-    def _head(self, status: HTTPStatus, kind: str, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        policy = {"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'"}
-        for name, value in {"Content-Type": kind, **_ALWAYS, **policy, **headers}.items():
-            self.send_header(name, value)
-        if headers.get("Connection") == "close":
-            self.close_connection = True
-        self.end_headers()
-
-
-def _page(make: Callable[[], str], place: str) -> Response:
-    """A page; its content security policy stands in the text and in a header."""
+def page_response(make: Callable[[], str], place: str) -> Response:
+    """Return a page; its content security policy stands in the text and in a header."""
     try:
         text, status = make(), HTTPStatus.OK
     except RewardgenError as error:

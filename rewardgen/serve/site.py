@@ -146,7 +146,7 @@ class RunSite:
             listed.append((line, film.still.name if film else None))
         formats = {"number": number, "percent": percent, "duration": duration, "money": money, "count": count}
         return render_page(
-            "runs", {}, (), served=state["version"], runs=listed, place=str(self._place), formats=formats
+            "runs", {}, ("served.js",), served=state["version"], runs=listed, place=str(self._place), formats=formats
         )
 
 

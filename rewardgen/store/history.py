@@ -328,7 +328,8 @@ class History:
                 result = SliceResult.model_validate(data["slice"])
                 self.trained[data["phase"], result.candidate_id, result.seed] = result
             case "compared":
-                self.comparisons.append(Comparison.model_validate(data["comparison"]))
+                comparison = Comparison.model_validate(data["comparison"])
+                self.comparisons[comparison.number :] = [comparison]  # also where a teacher took the latest one back
             case "ranked":
                 self.ranking = Ranking.model_validate(data["ranking"])
             case "studied":

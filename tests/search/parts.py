@@ -171,7 +171,7 @@ def a_search(
         judge=judge,
         usage=Usage,
         policies=path / "policies",
-        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history), settings),
+        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history, journal.listener.note), settings),
         returns=returns,
     )
     return partial(run_search, settings, card(best_fitness=best_fitness, signals=signals), parts, journal), history

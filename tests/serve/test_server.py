@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ import pytest
 
 from rewardgen.cli.pages import _way_in
 from rewardgen.film.film_index import Index, Shot
-from rewardgen.serve.server import Server
+from rewardgen.serve.server import RunHandler, Server
 from rewardgen.serve.site import RunSite
 from rewardgen.store.progress import ProgressFile
 from rewardgen.store.run_folder import RunFolder
@@ -35,12 +36,12 @@ class Client:
         self.server = server
         self.host, self.cookie = urlsplit(server.url).netloc, f"{server.cookie}={server.token}"
 
-    def get(self, path, method="GET", **headers):
+    def get(self, path, method="GET", body=None, **headers):
         connection = http.client.HTTPConnection(*self.server.server_address, timeout=10)
         connection.putrequest(method, path, skip_host=True)
         for name, value in ({"Host": self.host, "Cookie": self.cookie} | headers).items():
             connection.putheader(name, value)
-        connection.endheaders()
+        connection.endheaders(body)
         return connection.getresponse()
 
     def status(self, path, **more):
@@ -51,7 +52,7 @@ class Client:
 
 @contextmanager
 def serving(runs_dir, only=None):
-    with Server(RunSite(runs_dir, only)) as server:
+    with Server(partial(RunHandler, RunSite(runs_dir, only))) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         try:

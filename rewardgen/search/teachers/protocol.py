@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from rewardgen.core.registry import Registry
+from rewardgen.llm.protocol import Note, silent
 from rewardgen.store.comparisons import Answer, Clip, Question
 from rewardgen.store.history import History
 from rewardgen.store.measurements import EpisodeOutcome
@@ -31,6 +32,8 @@ class Answered(NamedTuple):
 
     answer: Answer
     why: str = ""
+    again: bool = False
+    """True if it answers the latest answered question once more, in place of the one that was asked."""
 
 
 class TeacherSetup(NamedTuple):
@@ -40,11 +43,13 @@ class TeacherSetup(NamedTuple):
         argument: What follows the teacher's name in `--judge`; empty without a colon.
         folder: The run's folder.
         history: The run's history, which grows.
+        note: Shows a line beside the run.
     """
 
     argument: str
     folder: RunFolder
     history: History
+    note: Note = silent
 
     def outcome(self, clip: Clip) -> EpisodeOutcome:
         """Return what the clean evaluation measured in a clip."""

@@ -1,0 +1,307 @@
+"""The page on which a person compares films: what it takes from whom, and how it works in a browser."""
+
+import json
+import time
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+import pytest
+
+from rewardgen.core.errors import UsageError
+from rewardgen.search.judge import make_teacher
+from rewardgen.search.teachers.protocol import TeacherSetup
+from rewardgen.store.comparisons import MOST_WORDS
+from rewardgen.store.history import History
+from rewardgen.store.run_folder import RunFolder
+from tests.report.browser import chromium, serious  # noqa: F401
+from tests.search.parts import Crew, a_search
+from tests.serve.asked import SECONDS, asking_run, until
+from tests.serve.test_server import HOSTILE, Client
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    with asking_run(tmp_path, monkeypatch) as run:
+        yield run
+
+
+class Person(Client):
+    """Requests of the page, by hand."""
+
+    def __init__(self, run):
+        super().__init__(_Entered(run.url))
+
+    def state(self):
+        return json.loads(self.get(f"{self.server.place}/state").read())
+
+    def asked(self, but=None):
+        """The state with the next open question, other than one."""
+        return until(lambda: (state := self.state())["turn"] not in (None, but) and state)
+
+    def post(self, said, path="/answer", **headers):
+        body = said if isinstance(said, bytes) else json.dumps(said).encode()
+        sent = {"Origin": f"http://{self.host}", "Content-Length": str(len(body))} | headers
+        return self.get(f"{self.server.place}{path}", "POST", body, **sent).status
+
+
+class _Entered:
+    """What the link gives to a browser: the cookie, and the secret path."""
+
+    def __init__(self, url):
+        self.url, address = url, urlsplit(url)
+        self.server_address = (address.hostname, address.port)
+        self.cookie, self.token, self.place = f"rewardgen-{address.port}", address.query.removeprefix("token="), ""
+        page = Client(self).get(f"/?{address.query}").read().decode()
+        self.place = page.partition("url=")[2].partition('/"')[0]
+
+
+def test_a_run_waits_for_answers_and_ends_with_the_preferred_candidate(run):
+    person, turn = Person(run), None
+    for _ in range(3):
+        state = person.asked(but=turn)
+        turn = state["turn"]
+        assert person.post({"turn": turn, "answer": "left", "why": "calmer"}) == 204
+    run.thread.join(20)
+    assert [each.answer for each in run.history.comparisons] == ["left"] * 3
+    assert {(each.teacher, each.why) for each in run.history.comparisons} == {("human", "calmer")}
+    assert run.summary.chosen == run.history.ranking.ids[0]
+    state = person.state()
+    assert state["over"] and state["turn"] is None and state["report"] == str(run.folder.path / "report.html")
+
+
+def test_answers_from_elsewhere_are_refused_and_nothing_is_recorded(run):
+    person = Person(run)
+    good = {"turn": person.asked()["turn"], "answer": "left"}
+    refused = {
+        403: [
+            person.post(good, Cookie=""),
+            person.post(good, Host="evil.example"),
+            person.post(good, Origin="https://evil.example"),
+            person.post(good, Origin="null"),
+            person.get(f"{person.server.place}/answer", "POST", b"", **{"Content-Length": "0"}).status,  # no origin
+        ],
+        404: [person.post(good, "/state"), person.post(good, "/"), person.post(good, "/answer/")],
+        409: [person.post(good | {"turn": 99}), person.post({"turn": good["turn"], "answer": "undo"})],
+        413: [
+            person.post(good, **{"Content-Length": "99999"}),
+            person.post(good, **{"Content-Length": "9" * 5000}),
+            person.post(good, **{"Content-Length": "-1"}),
+        ],
+        400: [
+            person.post(good | {"why": "x" * (MOST_WORDS + 1)}),
+            person.post(good | {"answer": "best"}),
+            person.post(good | {"more": 1}),
+            person.post(b"[" * 9000),
+            person.post(b"\xff{"),
+            person.post([]),
+        ],
+    }
+    assert {status: set(got) for status, got in refused.items()} == {status: {status} for status in refused}
+    methods = ("PUT", "DELETE", "OPTIONS", "HEAD")
+    assert {person.status(f"{person.server.place}/answer", method=method) for method in methods} <= {405, 501}
+    assert run.history.comparisons == [] and person.asked()["turn"] == good["turn"]
+    assert person.post(good) == 204
+
+
+def test_films_are_those_of_the_open_question_only(run):
+    person = Person(run)
+    turn, place = person.asked()["turn"], person.server.place
+    left = person.get(f"{place}/films/{turn}/left")
+    assert left.headers["Content-Type"] == "video/mp4" and left.read()[4:8] == b"ftyp"
+    for path in (f"{turn}/middle", f"{turn + 1}/left", "x/left", f"{turn}/..%2fevents.jsonl", f"{turn}/left/x"):
+        assert person.status(f"{place}/films/{path}") == 404
+    assert person.status(f"{place}/films/{turn}/left", Cookie="") == 403
+    person.post({"turn": turn, "answer": "same"})
+    person.asked(but=turn)
+    assert person.status(f"{place}/films/{turn}/left") == 404
+
+
+def test_an_answer_that_was_taken_back_is_replaced_also_in_the_log(run):
+    person = Person(run)
+    first = person.asked()
+    assert not first["undo"]
+    person.post({"turn": first["turn"], "answer": "left"})
+    second = person.asked(but=first["turn"])
+    assert second["undo"] and not second["again"]
+    assert person.post({"turn": second["turn"], "answer": "undo"}) == 204
+    again = person.asked(but=second["turn"])
+    assert again["again"] and person.post({"turn": second["turn"], "answer": "left"}) == 409
+    person.post({"turn": again["turn"], "answer": "right", "why": "looked again"})
+    third = person.asked(but=again["turn"])
+    assert third["progress"].startswith("1 answer,") and third["undo"] and not third["again"]
+    for history in (run.history, History.load(run.folder)):
+        assert [(each.number, each.answer, each.why) for each in history.comparisons] == [(0, "right", "looked again")]
+    events = [json.loads(line) for line in run.folder.events.read_text().splitlines()]
+    said = [event["data"]["comparison"] for event in events if event["kind"] == "compared"]
+    assert [(each["number"], each["answer"]) for each in said] == [(0, "left"), (0, "right")]
+    assert said[0]["left"] == said[1]["left"] and said[0]["generation"] == said[1]["generation"]
+
+
+def test_taking_back_can_be_undone_and_keeps_the_answer(run):
+    person = Person(run)
+    turn = person.asked()["turn"]
+    person.post({"turn": turn, "answer": "left"})
+    for again in (True, False):
+        turn = person.asked(but=turn)["turn"]
+        person.post({"turn": turn, "answer": "undo"})
+        assert person.asked(but=turn)["again"] is again
+    assert [each.answer for each in run.history.comparisons] == ["left"]
+
+
+def test_an_answer_that_later_plans_rest_on_stays(tmp_path, monkeypatch):
+    with asking_run(tmp_path, monkeypatch, generations=2, answers=1) as run:
+        person = Person(run)
+        turn = person.asked()["turn"]
+        person.post({"turn": turn, "answer": "left"})
+        assert not person.asked(but=turn)["undo"] and len(run.history.generations) == 2
+
+
+def test_a_resumed_run_asks_the_same_question_again(tmp_path, monkeypatch):
+    asked = []
+
+    class Stopping(Exception):
+        pass
+
+    def stop(folder, history, question, note):
+        asked.append(question)
+        raise Stopping
+
+    monkeypatch.setattr("rewardgen.search.teachers.human.film_clips", stop)
+    for _ in range(2):
+        search, _history = a_search(tmp_path / "run", Crew(), judge="human", generations=1)
+        with pytest.raises(Stopping):
+            search()
+    assert asked[0] == asked[1]
+
+
+def test_control_characters_of_a_reason_are_removed(run):
+    person = Person(run)
+    why = f"a\x1b[31m\u202eb\n\tc {HOSTILE}"
+    person.post({"turn": person.asked()["turn"], "answer": "left", "why": why})
+    until(lambda: run.history.comparisons)
+    assert run.history.comparisons[0].why == f"ab c {HOSTILE}"
+
+
+@pytest.mark.parametrize("argument", ["x", "-1", "70000", "8.5", "²"])
+def test_an_argument_that_is_no_port_is_refused(tmp_path, argument):
+    _, history = a_search(tmp_path / "run", Crew())
+    setup = TeacherSetup(argument, RunFolder(tmp_path / "run"), history)
+    config = history.config.model_copy(update={"judge": f"human:{argument}"})
+    with pytest.raises(UsageError, match="the port of the page"):
+        make_teacher(lambda given: setup, config)
+
+
+class Browser:
+    """The page in a browser, with what went wrong in it."""
+
+    def __init__(self, chromium, run, width=1280):  # noqa: F811
+        self.page = chromium.new_context(viewport={"width": width, "height": 800}).new_page()
+        self.wrong = []
+        self.page.on("console", lambda said: self.wrong.append(said.text) if said.type in ("error", "warning") else 0)
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.goto(run.url)
+
+    def question(self, text=""):
+        """Wait for the next question, with a text on the page."""
+        self.page.wait_for_selector("#question:not([hidden])")
+        self.page.wait_for_function("text => document.body.innerText.includes(text)", arg=text)
+
+    def times(self):
+        return self.page.evaluate("[...document.querySelectorAll('video')].map((film) => film.currentTime)")
+
+
+def test_a_question_is_answered_by_key_and_by_button_with_a_reason(chromium, run):  # noqa: F811
+    browser = Browser(chromium, run)
+    browser.question("0 answers")
+    browser.page.keyboard.press("ArrowRight")
+    browser.question("1 answer,")
+    browser.page.fill("#why", "it stands = still? <b>u</b>")
+    browser.page.keyboard.press("ArrowLeft")  # within the text, no answer
+    browser.page.keyboard.press("Enter")
+    browser.page.click("[data-answer=left]")
+    browser.question("2 answers")
+    assert browser.page.input_value("#why") == ""
+    browser.page.keyboard.press("?")
+    browser.page.wait_for_selector("text=The search has ended")
+    assert str(run.folder.path / "report.html") in browser.page.inner_text("#doing")
+    answers = [(each.answer, each.why) for each in run.history.comparisons]
+    assert answers == [("right", ""), ("left", "it stands = still? <b>u</b>"), ("unclear", "")]
+    assert browser.wrong == []
+
+
+def test_films_play_together_and_the_shorter_one_holds_its_last_frame(chromium, run):  # noqa: F811
+    browser = Browser(chromium, run)
+    browser.question()
+    seen, end = [], time.monotonic() + 2 * max(SECONDS) + 2
+    while time.monotonic() < end:
+        seen.append(browser.times())
+        time.sleep(0.03)
+    short, long = SECONDS
+    assert all(abs(left - min(right, short)) < 0.2 for left, right in seen)
+    assert max(left for left, _ in seen) > short - 0.1 and max(right for _, right in seen) > long - 0.1
+    assert any(later[1] < earlier[1] - 1.0 for earlier, later in pairwise(seen))  # a loop
+    browser.page.keyboard.press(" ")
+    time.sleep(0.1)
+    still = browser.times()
+    time.sleep(0.3)
+    assert browser.times() == still
+    browser.page.keyboard.press("r")
+    assert browser.page.wait_for_function("[...document.querySelectorAll('video')].every((film) => !film.currentTime)")
+    browser.page.keyboard.press("h")
+    browser.page.click("text=Pause")
+    began, at = time.monotonic(), browser.times()[1]
+    time.sleep(0.5)
+    assert 0.2 < (browser.times()[1] - at) / (time.monotonic() - began) < 0.7
+    assert browser.wrong == []
+
+
+def test_undo_shows_the_latest_question_again(chromium, run):  # noqa: F811
+    browser = Browser(chromium, run)
+    browser.question("0 answers")
+    assert browser.page.is_disabled("#undo")
+    browser.page.keyboard.press("ArrowLeft")
+    browser.question("1 answer,")
+    browser.page.keyboard.press("u")
+    browser.question("answer this one again")
+    browser.page.click("text=Equally good")
+    until(lambda: run.history.comparisons[0].answer == "same")
+    browser.question("1 answer,")
+    assert len(run.history.comparisons) == 1 and browser.wrong == []
+
+
+def test_a_page_that_is_loaded_again_shows_the_same_question(chromium, run):  # noqa: F811
+    browser = Browser(chromium, run)
+    browser.question("0 answers")
+    browser.page.keyboard.press("=")
+    browser.question("1 answer,")
+    browser.page.reload()
+    browser.question("1 answer,")
+    assert run.history.comparisons[0].answer == "same" and browser.wrong == []
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_page_fits_and_has_no_serious_fault_of_access(chromium, run, width):  # noqa: F811
+    browser = Browser(chromium, run, width)
+    browser.question()
+    assert browser.page.evaluate("document.documentElement.scrollWidth") <= width
+    left, right = (browser.page.locator(f"#{side}").bounding_box() for side in ("left", "right"))
+    assert left and right and (left["x"] < right["x"] if width == 1280 else left["y"] < right["y"])
+    assert browser.page.inner_text("[data-answer=left]").startswith("Left" if width == 1280 else "Upper")
+    assert serious(browser.page) == []
+
+
+def test_hostile_text_stays_text_and_no_name_or_result_is_on_the_page(chromium, tmp_path, monkeypatch):  # noqa: F811
+    with asking_run(tmp_path, monkeypatch, goal=HOSTILE) as run:
+        browser = Browser(chromium, run)
+        browser.question()
+        assert browser.page.inner_text("h1") == HOSTILE and browser.page.title() != "owned"
+        told = browser.page.content() + json.dumps(Person(run).state())
+        assert "g00-" not in told and "fitness" not in told.partition("<style>")[0] + browser.page.inner_text("body")
+        assert browser.wrong == []
+
+
+def test_a_page_whose_run_is_gone_says_how_to_go_on(chromium, run):  # noqa: F811
+    browser = Browser(chromium, run)
+    browser.question()
+    browser.page.route("**/state", lambda route: route.abort())
+    browser.page.wait_for_selector(f"text=rewardgen resume {run.folder.word}")
