@@ -6,6 +6,7 @@ are written.
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -44,6 +45,8 @@ _TASK = register("export task", "rewardgen.export.jobs:task_job", reads=("policy
 _LIMITS = Limits(wall_s=300.0)
 EXPECTED = "expected.npz"
 """Recorded numbers that `check.py` compares with."""
+
+_COLUMNS = ("number", "generation", "left", "right", "seed", "start", "answer", "teacher", "why", "seconds", "repeats")
 
 Files = dict[str, str | bytes]
 
@@ -348,5 +351,30 @@ def _episode(played: Path, priced: Path) -> bytes:
     return content.getvalue()
 
 
-for _name, _make in {"torch": _torch, "gymnasium": _gymnasium, "sb3": _sb3, "onnx": _onnx}.items():
+def _comparisons(exported: Exported) -> Export:
+    comparisons = exported.history.comparisons
+    if not comparisons:
+        raise UsageError(
+            f"run {exported.folder.id} has no comparisons", "take a run with a judge such as `--judge human`"
+        )
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(_COLUMNS)
+    for each in comparisons:
+        repeats = "" if each.repeats is None else each.repeats
+        clip, seconds = each.left, round(each.seconds, 1)
+        words = (*each.ids, clip.seed, clip.start, each.answer, _no_formula(each.teacher), _no_formula(each.why))
+        rows.writerow((each.number, each.generation, *words, seconds, repeats))
+    use = """`comparisons.csv` has a row for each answer. `left` and `right` are candidates, each with its policy of
+`seed`, from the same `start`. `repeats` is the number of an earlier question that was asked again with exchanged sides.
+`seconds` include the making of films. A text that a spreadsheet would take for a formula begins with `'`."""
+    return Export({"comparisons.csv": text.getvalue()}, use, "The rows are the run's events.", ("a reader of CSV",))
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+_KINDS = {"torch": _torch, "gymnasium": _gymnasium, "sb3": _sb3, "onnx": _onnx, "comparisons": _comparisons}
+for _name, _make in _KINDS.items():
     KINDS.register(_name, _make)

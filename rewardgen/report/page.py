@@ -22,6 +22,7 @@ from rewardgen.store.history import History, Phase, status_of
 from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateRecord, Finding, SliceResult
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.view.comparisons import comparison_facts
 from rewardgen.view.facts import lineage, parent_diffs, unified_diff
 from rewardgen.view.rows import Live, failure_text, search_rows
 
@@ -79,6 +80,7 @@ def report_html(
         "card": card,
         "task": card.name if card else "",
         "model": "built-in designer" if config is None or config.model == BUILTIN else config.model,
+        "compared": comparison_facts(history),
         "spent": ledger_of(history, calls),
         "report": reward_report(history),
         "origins": origins(folder, history, status),

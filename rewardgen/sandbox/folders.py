@@ -25,7 +25,8 @@ _MARK = b"rewardgen made this folder and deletes it.\n"
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A temporary folder, locked by this process; `sweep_scratch` removes it after a kill."""
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH) as name:
+    # A worker that an interruption ends may still write: what is left is swept, and masks no interruption.
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH, ignore_cleanup_errors=True) as name:
         handle = os.open(name, os.O_RDONLY)
         try:
             fcntl.flock(handle, fcntl.LOCK_SH)

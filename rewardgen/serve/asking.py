@@ -101,7 +101,7 @@ class AskingHandler(Handler):
             "over": over,
             "report": str(self._run.folder.path.resolve() / REPORT) if over else "",
             "text": "making the films of the next question" if teacher.is_filming else run["text"],
-            "done": run["done"],
+            "done": None if teacher.is_filming else run["done"],
         }
 
     def _page(self) -> str:

@@ -1,5 +1,6 @@
 """Each export is used by a script in a fresh environment that has no rewardgen."""
 
+import csv
 import os
 import re
 import subprocess
@@ -17,9 +18,12 @@ from rewardgen.export.exporting import KINDS, export
 from rewardgen.export.vendor import task_source, vendored
 from rewardgen.sim.gym_env import start_seed
 from rewardgen.sim.transitions import save_transitions
+from rewardgen.store.comparisons import Clip, Comparison
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference
 from tests.builders import unrelated
 from tests.export.runs import CHOSEN, a_run, the_policy
+from tests.search.parts import Crew, a_search
 
 
 @pytest.fixture(scope="module")
@@ -212,11 +216,13 @@ def test_nothing_of_a_runs_text_becomes_code_or_markup(kind, cartpole, tmp_path)
     variables = [each.model_copy(update={"meaning": text, "unit": text, "parts": (text,)}) for each in card.variables]
     hostile = {"name": text, "description": text, "variables": tuple(variables), "action_parts": (text,)}
     hostile |= {"fitness": text, "success": text, "observation": text}
+    clip = Clip(candidate_id=CHOSEN, seed=0, start=0)
+    answer = Comparison(left=clip, right=clip, number=0, generation=0, answer="left", teacher=text, why=text)
     try:
-        history.card = card.model_copy(update=hostile)
+        history.card, history.comparisons = card.model_copy(update=hostile), [answer]
         written = export(folder, history, CHOSEN, tmp_path / kind, kind)
     finally:
-        history.card = card
+        history.card, history.comparisons = card, []
     assert all(path.is_relative_to(tmp_path / kind) for path in written)
     for path in written:
         if path.suffix == ".py":
@@ -263,6 +269,28 @@ def test_what_is_missing_or_changed_is_told_with_what_to_do(cartpole, tmp_path):
     finally:
         history.card, history.config = card, config
     assert (tmp_path / "full" / "file").read_text() == "mine" and not (tmp_path / "out").exists()
+
+
+def test_answers_become_rows_in_which_no_text_is_a_formula(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(), judge="simulated:oracle", generations=1, answers=12)
+    search()
+    formula = history.comparisons[3].model_copy(update={"why": '=cmd("calc"),\n"x"', "teacher": "@sum"})
+    history.comparisons[3] = formula
+    export(RunFolder(tmp_path / "run"), history, history.summary.chosen, tmp_path / "out", "comparisons")
+    with open(tmp_path / "out" / "comparisons.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["number"]) for row in rows] == [each.number for each in history.comparisons]
+    assert rows[3]["why"] == "'" + formula.why and rows[3]["teacher"] == "'@sum"
+    first = history.comparisons[0]
+    assert (rows[0]["left"], rows[0]["right"], rows[0]["answer"]) == (*first.ids, first.answer)
+    assert [row["repeats"] for row in rows if row["repeats"]] == [
+        str(each.repeats) for each in history.comparisons if each.repeats is not None
+    ]
+
+
+def test_a_run_without_comparisons_has_none_to_export(cartpole, tmp_path):
+    with pytest.raises(UsageError, match="has no comparisons"):
+        export(*cartpole, CHOSEN, tmp_path / "out", "comparisons")
 
 
 def test_a_task_file_imports_from_the_copied_package():

@@ -12,11 +12,14 @@ from rewardgen.report.answer import answer_of
 from rewardgen.report.closing import close_run
 from rewardgen.report.page import report_html
 from rewardgen.report.reward_report import GAMING, reward_report
+from rewardgen.store.comparisons import mirrored
 from rewardgen.store.history import History
 from rewardgen.store.judgement_records import Judgement
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.view.comparisons import comparison_facts
 from tests.cli.conftest import write_run
-from tests.report.runs import Made, compared
+from tests.report.runs import HOSTILE, Made, compared
+from tests.search.parts import Crew, a_search
 from tests.ui.story import RUN_ID, events
 
 
@@ -128,6 +131,42 @@ def test_prompts_that_do_not_fit_are_left_out_and_the_rest_stays(folder, monkeyp
     monkeypatch.setattr(page, "MOST_BYTES", len(whole.encode()) - 1000)
     left = data_of(report_html(folder, made.history))["blocks"].keys()
     assert names - left and all(each.startswith("calls/") for each in names - left)
+
+
+def test_a_judged_run_shows_strengths_consistency_and_answers_against_the_fitness(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(), judge="simulated:oracle", answers=20)
+    search()
+    facts = comparison_facts(history)
+    assert facts is not None and facts.disagreements == ()
+    ids, strengths, times = zip(*facts.ranks, strict=True)
+    assert ids == history.ranking.ids and all("±" in strength for strength in strengths)
+    assert sum(times) == 2 * len(history.comparisons)
+    repeated = sum(each.repeats is not None for each in history.comparisons)
+    assert f"{repeated} questions asked again with exchanged sides: {repeated} answered alike" in facts.summary
+    wrong = next(each for each in history.comparisons if each.answer in ("left", "right"))
+    turned = wrong.model_copy(update={"answer": mirrored(wrong.answer), "why": HOSTILE})
+    history.comparisons[wrong.number] = turned
+    (shown,) = comparison_facts(history).disagreements
+    preferred, other = turned.ids if turned.answer == "left" else turned.ids[::-1]
+    assert shown.better.startswith(preferred) and shown.worse.startswith(other) and shown.why == HOSTILE
+    html = report_html(RunFolder(tmp_path / "run"), history)
+    assert "Answers against the task's fitness" in html and "<script>window" not in html
+    history.card = history.card.model_copy(update={"fitness": ""})
+    assert comparison_facts(history).disagreements == ()
+
+
+def test_at_most_ten_disagreements_are_shown_the_largest_first(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(), judge="simulated:oracle", answers=20)
+    search()
+    wrong = [each.model_copy(update={"answer": mirrored(each.answer)}) for each in history.comparisons]
+    history.comparisons[:] = wrong * 3
+    shown = comparison_facts(history).disagreements
+    gaps = [round(_value(each.worse) - _value(each.better), 1) for each in shown]
+    assert len(history.comparisons) > len(shown) == 10 and gaps == sorted(gaps, reverse=True) and gaps[-1] > 0
+
+
+def _value(text):
+    return float(text.partition("(")[2].rstrip(")"))
 
 
 def test_files_that_are_damaged_or_lead_elsewhere_are_passed_over(folder, tmp_path):

@@ -1,0 +1,74 @@
+"""Comparisons of a run in words: who is preferred and how surely, and where answers and the task's fitness disagree."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rewardgen.core.formatting import count, number, with_spread
+from rewardgen.store.comparisons import Clip, consistency
+from rewardgen.store.history import History
+
+_MOST_DISAGREEMENTS = 10
+
+
+class Disagreement(NamedTuple):
+    """An answer for the episode with the lower fitness."""
+
+    better: str
+    """The preferred candidate, with the fitness of the episode."""
+    worse: str
+    episode: str
+    """Number of the answer, seed and start."""
+    why: str
+
+
+class ComparisonFacts(NamedTuple):
+    """The comparisons of a run."""
+
+    summary: str
+    ranks: tuple[tuple[str, str, int], ...]
+    """Candidate, strength with its standard error, and number of its comparisons, best first."""
+    disagreements: tuple[Disagreement, ...] = ()
+    """Largest difference of fitness first, at most 10."""
+
+
+def comparison_facts(history: History) -> ComparisonFacts | None:
+    """Return the comparisons of a run; None without any."""
+    comparisons = history.comparisons
+    if not comparisons:
+        return None
+    asked_twice, alike = consistency(comparisons)
+    summary = f"{count(len(comparisons), 'answer')} by `{comparisons[-1].teacher}`."
+    if asked_twice:
+        summary += f" {count(asked_twice, 'question')} asked again with exchanged sides: {alike} answered alike."
+    ranks = [
+        (
+            rank.candidate_id,
+            with_spread(rank.estimate, rank.standard_error),
+            sum(rank.candidate_id in each.ids for each in comparisons),
+        )
+        for rank in history.ranking.ranks
+    ]
+    return ComparisonFacts(summary, tuple(ranks), _disagreements(history))
+
+
+def _disagreements(history: History) -> tuple[Disagreement, ...]:
+    found: list[tuple[float, Disagreement]] = []
+    for each in history.comparisons if history.card and history.card.fitness else ():
+        better, worse = (each.right, each.left) if each.answer == "right" else (each.left, each.right)
+        high, low = _fitness(history, better), _fitness(history, worse)
+        if each.answer in ("left", "right") and high is not None and low is not None and high < low:
+            disagreement = Disagreement(
+                better=f"{better.candidate_id} ({number(high)})",
+                worse=f"{worse.candidate_id} ({number(low)})",
+                episode=f"answer {each.number + 1}: seed {better.seed}, start {better.start}",
+                why=each.why,
+            )
+            found.append((high - low, disagreement))
+    found.sort(key=lambda item: item[0])
+    return tuple(disagreement for _, disagreement in found[:_MOST_DISAGREEMENTS])
+
+
+def _fitness(history: History, clip: Clip) -> float | None:
+    result = history.trained.get(("search", clip.candidate_id, clip.seed))
+    return result.outcomes[clip.start].fitness if result and clip.start < len(result.outcomes) else None
