@@ -98,8 +98,9 @@ class RunConfig(Frozen):
     earlier results."""
     judge: str = "fitness"
     """Ranking of candidates for parents, stop rules and finals: `fitness`, with its noise over seeds; or comparisons of
-    episodes by `human`, you on a page with films, by `signals` of the task, or by `simulated:oracle`, a study's
-    stand-in for a person (docs/preferences.md)."""
+    episodes by `human`, you on a page with films, by `signals` of the task, by a language model that sees pictures
+    (`openai/gpt-5.1`) or reads numbers (`reader:MODEL`), or by `simulated:oracle`, a study's stand-in for a person
+    (docs/preferences.md)."""
     answers: int = Field(default=15, ge=1)
     """Answers of a judge that compares episodes, after each generation at most; fewer once the best one is settled."""
     stages: bool = False

@@ -49,14 +49,19 @@ class Registry(Generic[T]):
         self.get(name)
         del self._entries[name]
 
-    def get(self, name: str) -> T:
+    def get(self, name: str, *others: str) -> T:
         """Return the entry of this name.
+
+        Args:
+            name: Name of an entry.
+            others: Further names that would be valid, for the hint.
 
         Raises:
             UsageError: The name is unknown; the hint has the nearest one, and extras that cannot be loaded.
         """
         if name not in self:
-            hint = f"{did_you_mean(name, self._entries)}; import the module that registers your own: docs/python.md"
+            close = did_you_mean(name, (*self._entries, *others))
+            hint = f"{close}; import the module that registers your own: docs/python.md"
             broken = "".join(f"; extra `{extra}`: {problem}" for extra, problem in load_extras().items())
             raise UsageError(f"unknown {self._kind} `{name}`", hint + broken)
         return self._entries[name]

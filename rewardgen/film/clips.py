@@ -37,7 +37,7 @@ class ClipFilm(NamedTuple):
     """Film of a clip.
 
     Attributes:
-        video: MP4 without text.
+        video: MP4 without text; missing if only the frames were asked for.
         frames: PNG files of 320 x 180 pixels, evenly spaced from start to end; at most `FRAMES`.
         times_s: Time of each frame since the start [s].
     """
@@ -55,7 +55,7 @@ class _Index(Frozen):
 
 
 def film_clips(
-    folder: RunFolder, history: History, question: Question, *, note: Note = silent
+    folder: RunFolder, history: History, question: Question, *, videos: bool = True, note: Note = silent
 ) -> tuple[ClipFilm, ClipFilm]:
     """Film the clips of a question, left and right, with the same camera, unless they are filmed already.
 
@@ -63,6 +63,7 @@ def film_clips(
         folder: The run's folder, which keeps the films.
         history: The run's history.
         question: The clips; with exchanged sides the films are the same.
+        videos: False to make the frames alone, which is several times as fast.
         note: Receives progress, in a line.
 
     Raises:
@@ -70,10 +71,10 @@ def film_clips(
         RewardgenError: The task cannot be filmed, a policy cannot be played, or a file cannot be written.
     """
     place = _place(folder, question)
-    if (films := _filmed(place, question)) is None:
+    if (films := _filmed(place, question, videos)) is None:
         note("filming two episodes to compare")
-        _film(folder, history, question, place, note)
-        films = _filmed(place, question)
+        _film(folder, history, question, place, videos, note)
+        films = _filmed(place, question, videos)
     if films is None:
         raise RunFolderError(f"the films in {place} cannot be read", "delete that folder, then resume the run")
     return films
@@ -103,7 +104,7 @@ def _place(folder: RunFolder, question: Question) -> Path:
     return folder.place_within(CLIPS, f"{'-'.join(sorted(question.ids))}-s{question.left.seed}-t{question.left.start}")
 
 
-def _filmed(place: Path, question: Question) -> tuple[ClipFilm, ClipFilm] | None:
+def _filmed(place: Path, question: Question, videos: bool) -> tuple[ClipFilm, ClipFilm] | None:
     try:
         times = _Index.model_validate_json(read_plain(place / _INDEX, _MOST_INDEX_BYTES)).times_s
     except (OSError, ValidationError, RewardgenError):
@@ -116,11 +117,11 @@ def _filmed(place: Path, question: Question) -> tuple[ClipFilm, ClipFilm] | None
         )
         for id in question.ids
     )
-    files = [file for film in (left, right) for file in (film.video, *film.frames)]
+    files = [file for film in (left, right) for file in (*film.frames, *[film.video] * videos)]
     return (left, right) if all(file.is_file() and not file.is_symlink() for file in files) else None
 
 
-def _film(folder: RunFolder, history: History, question: Question, place: Path, note: Note) -> None:
+def _film(folder: RunFolder, history: History, question: Question, place: Path, videos: bool, note: Note) -> None:
     with scratch_folder() as scratch:
         clips = _played(folder, history, question, scratch, SECONDS, note)
         stills = [_spread(len(played.steps)) for _, played in clips]
@@ -130,11 +131,12 @@ def _film(folder: RunFolder, history: History, question: Question, place: Path, 
             "speed": 1.0,
             "motions": [take.name for take, _ in clips],
             "stills": stills,
+            "moves": videos,
         }
         render_all([film], scratch, clips[0][1].pictured, note)
         times = {}
         for (take, played), frames in zip(clips, stills, strict=True):
-            for suffix in (".mp4", *(f"-{number}.png" for number in range(len(frames)))):
+            for suffix in (*(f"-{number}.png" for number in range(len(frames))), *[".mp4"] * videos):
                 content = read_plain(scratch / "film" / CLIPS / f"{take.name}{suffix}", _MOST_BYTES)
                 write_atomic(place / f"{take.id}{suffix}", content)
             times[take.id] = tuple(round(played.steps[frame] * played.step_s, 3) for frame in frames)

@@ -35,6 +35,8 @@ _PICTURE_WIDTH = 720
 """Largest width of an animated picture [pixels]."""
 _STILL = 320, 180
 """Size of a small picture [pixels]."""
+_COLOURS = 128
+"""Colours of a small picture, which halve its file."""
 _HELD_S = 1.2
 """Time for which the last frame stands [s]."""
 _RENDERED = round(1.5 * WIDTH), round(1.5 * HEIGHT)
@@ -57,6 +59,8 @@ class _Film(Frozen):
     """Text and numbers of each policy; without any, each policy gets a video of its own, which shows no text."""
     stills: tuple[tuple[int, ...], ...] = ()
     """Frames of each policy that are also left as small pictures, for films without text."""
+    moves: bool = True
+    """False to leave the small pictures alone, which saves most of the time."""
 
 
 def make_pictures(payload: dict[str, Any]) -> dict[str, Any]:
@@ -68,12 +72,16 @@ def make_pictures(payload: dict[str, Any]) -> dict[str, Any]:
         return {"renderer": driver}
     film = _Film.model_validate(payload["film"])
     motions = [np.load(folder / motion_name(name), allow_pickle=False) for name in film.motions]
+    frames = [slice(None) if film.moves else [*stills] for stills in film.stills or [()] * len(motions)]
     if context is None:
-        shots = [[Image.fromarray(picture) for picture in motion] for motion in motions]
+        shots = [[Image.fromarray(each) for each in motion[part]] for motion, part in zip(motions, frames, strict=True)]
     else:
         model = mujoco.MjModel.from_binary_path(str(folder / SCENE))
         cameras = choose_cameras(model, motions, film.frame_s, WIDTH / HEIGHT)
-        shots = [list(_rendered(model, *pair)) for pair in zip(motions, cameras, strict=True)]
+        shots = [
+            list(_rendered(model, motion[part], camera._replace(target=camera.target[part])))
+            for motion, camera, part in zip(motions, cameras, frames, strict=True)
+        ]
     (_write if film.sides else _write_apart)(film, shots)
     return {"renderer": driver}
 
@@ -101,11 +109,13 @@ def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
 
 
 def _write_apart(film: _Film, shots: Sequence[list[Image.Image]]) -> None:
-    """Write a video and small pictures of each policy, without text."""
+    """Write small pictures of each policy, and a video if it `moves`, without text."""
     for name, shot, stills in zip(film.motions, shots, film.stills, strict=True):
-        _write_video(shot, film.frame_s / film.speed, Path(f"{name}.mp4"))
-        for number, index in enumerate(stills):
-            shot[index].resize(_STILL, Image.Resampling.LANCZOS).save(f"{name}-{number}.png", optimize=True)
+        if film.moves:
+            _write_video(shot, film.frame_s / film.speed, Path(f"{name}.mp4"))
+        for number, index in enumerate(stills if film.moves else range(len(stills))):
+            small = shot[index].resize(_STILL, Image.Resampling.LANCZOS).quantize(_COLOURS, dither=Image.Dither.NONE)
+            small.save(f"{name}-{number}.png", optimize=True)
 
 
 def _beside(parts: list[Image.Image]) -> Image.Image:

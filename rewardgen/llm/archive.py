@@ -159,8 +159,10 @@ def archived_usage(folder: Path) -> Usage:
 
 def _readable(call: ArchivedCall) -> str:
     answer = Message(role="assistant", content=call.reply.text) if call.reply else None
-    messages = [*call.request.messages, *([answer] if answer else [])]
-    parts = [f"# {call.request.label}", *(f"## {message.role}\n\n{message.content}" for message in messages)]
+    parts = [f"# {call.request.label}"]
+    for message in (*call.request.messages, *([answer] if answer else [])):
+        parts += [f"## {message.role}\n\n{message.content}"]
+        parts += [f"[picture: {picture.caption}]" for picture in message.pictures]
     parts += [_footer(call.reply)] if call.reply else [f"## failed\n\n{call.failure}"]
     return "\n\n".join(parts) + "\n"
 

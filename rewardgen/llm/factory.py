@@ -11,7 +11,7 @@ from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError, nearest
 from rewardgen.core.text import one_line
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
-from rewardgen.llm.budget import Budget, BudgetedLLM, tokens_in
+from rewardgen.llm.budget import Budget, BudgetedLLM, prompt_tokens
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.mailbox import MailboxLLM
 from rewardgen.llm.protocol import LLM, CallFailed, Note, silent
@@ -21,10 +21,12 @@ from rewardgen.store.run_folder import RunFolder, find_run
 
 _NAMED = {"mailbox": "folder", "replay": "run"}
 SCHEMES = tuple(_NAMED)
-DEFAULT, CRITIC = "", "critic"
-"""Roles: the critic may have its own model; all others share the default."""
+DEFAULT, CRITIC, JUDGE = "", "critic", "judge"
+"""Roles: the critic and the judge may have their own models; all others share the default."""
+READER = "reader"
+"""Judge that reads episodes as text, by the model after a colon."""
 
-_ABOUT_THE_RUN = ("goal",)
+_ABOUT_THE_RUN = ("goal", "comparisons")
 """First parts of labels that are not a candidate's id."""
 
 MAILBOX_PATIENCE = 20.0
@@ -128,8 +130,7 @@ class _ByRole:
         model = self._of(request)
         if isinstance(model, BudgetedLLM):
             return model.estimate(request)
-        prompt = sum(tokens_in(message.content) for message in request.messages)
-        return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens, calls=1)
+        return Usage(prompt_tokens=prompt_tokens(request), completion_tokens=request.max_tokens, calls=1)
 
     def sent(self, request: LLMRequest) -> Usage:
         model = self._of(request)
@@ -157,9 +158,27 @@ def make_llm(config: RunConfig, folder: RunFolder, note: Note = silent, *, keyle
         RunFolderError: The run to replay does not exist or has no recorded calls.
     """
     budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
-    names = {DEFAULT: config.model if config.model != BUILTIN else "", CRITIC: config.critic_model}
+    default = config.model if config.model != BUILTIN else ""
+    names = {DEFAULT: default, CRITIC: config.critic_model, JUDGE: judging_model(config.judge)}
     models = {role: _model(name, config, folder, budget, note, keyless) for role, name in names.items() if name}
     return RunLLM(models, folder, note)
+
+
+def judging_model(judge: str) -> str:
+    """Return the model string in the name of a judge; empty for a judge that asks no model.
+
+    Args:
+        judge: Such as `fitness`, `reader:MODEL`, or the model string of a model that sees pictures.
+
+    Raises:
+        UsageError: The reader has no model.
+    """
+    name, _, model = judge.partition(":")
+    if name == READER and not model:
+        raise UsageError(f"the judge `{READER}` names no model", f"write `--judge {READER}:MODEL`")
+    if name == READER:
+        return model
+    return judge if "/" in name or name in SCHEMES else ""
 
 
 def lasting_model(model: str, runs_dir: Path) -> str:

@@ -21,9 +21,9 @@ from weakref import WeakKeyDictionary
 
 from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError
 from rewardgen.core.text import one_line, visible
-from rewardgen.llm.budget import tokens_in
+from rewardgen.llm.budget import prompt_tokens, tokens_in
 from rewardgen.llm.protocol import CallFailed, CallRefused
-from rewardgen.store.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
 """Key for a local server when none is set: OpenAI's protocol needs one, local servers ignore it."""
@@ -85,7 +85,7 @@ class LiteLLMClient:
         return self._estimated(request, 0)
 
     def _estimated(self, request: LLMRequest, completion: int) -> Usage:
-        prompt = sum(tokens_in(message.content) + 16 for message in request.messages)
+        prompt = prompt_tokens(request)
         return Usage(
             prompt_tokens=prompt,
             completion_tokens=completion,
@@ -140,7 +140,7 @@ class LiteLLMClient:
     async def _call(self, endpoint: Endpoint, request: LLMRequest) -> Any:
         return await _litellm().acompletion(
             model=endpoint.model,
-            messages=[message.model_dump() for message in request.messages],
+            messages=[_in_openai_form(message) for message in request.messages],
             temperature=request.temperature,
             max_tokens=request.max_tokens,
             api_base=endpoint.api_base,
@@ -150,6 +150,17 @@ class LiteLLMClient:
             max_retries=0,
             drop_params=True,
         )
+
+
+def _in_openai_form(message: Message) -> dict[str, Any]:
+    """Return a message of the chat protocol; pictures are parts of its content."""
+    if not message.pictures:
+        return {"role": message.role, "content": message.content}
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
+    for picture in message.pictures:
+        place = {"url": f"data:image/png;base64,{picture.png}", "detail": "low"}
+        parts += [{"type": "text", "text": picture.caption}, {"type": "image_url", "image_url": place}]
+    return {"role": message.role, "content": parts}
 
 
 @cache

@@ -6,16 +6,18 @@ run waits for `DIR/NAME.reply.md`. `NAME` holds the request's label and a hash o
     g00-k3-designer-draft.5b1c0e9a7d42.request.md     open: read it, then write ...
     g00-k3-designer-draft.5b1c0e9a7d42.reply.md       ... the answer, as plain text
 
-A request starts with a comment that names the file to write; then come the messages, each under a line such as
-`===== system 5b1c0e9a7d42 =====`, with the hash of the file's name: a line without it is part of a message. The reply
-is the whole text of the model's next message, a plain file of at most 1 MB. A reply is taken once it is not empty and
-did not change for a second. It is then moved, with its request, into `DIR/answered/RUN/`, so the requests in `DIR` are
-open. A resumed run takes its earlier replies from there, and finds its open requests again. Use one mailbox per run.
+A request starts with a comment that names the file to write; then come the messages, each under a line such as `=====
+system 5b1c0e9a7d42 =====`, with the hash of the file's name: a line without it is part of a message. Last come the
+names of its pictures, which lie in `DIR/pictures/`. The reply is the whole text of the model's next message, a plain
+file of at most 1 MB. A reply is taken once it is not empty and did not change for a second. It is then moved, with its
+request, into `DIR/answered/RUN/`, so the requests in `DIR` are open. A resumed run takes its earlier replies from
+there, and finds its open requests again. Use one mailbox per run.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import time
 from contextlib import suppress
@@ -26,7 +28,7 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import explain_os_error, read_plain, sweep_unfinished, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed, Note, silent
-from rewardgen.store.messages import LLMRequest, Reply, Usage
+from rewardgen.store.messages import LLMRequest, Picture, Reply, Usage
 
 MOST_BYTES = 1_000_000
 """Largest reply [bytes]."""
@@ -76,8 +78,11 @@ class MailboxLLM:
         answered = self._answered / reply.name
         started = time.monotonic()
         try:
-            self._make_folders()
+            self._make_folders(self._answered.parent, self._answered)
             if not os.path.lexists(answered):
+                self._make_folders(*{(self._folder / file).parent for file in _pictures(request, name)})
+                for file, picture in _pictures(request, name).items():
+                    write_atomic(self._folder / file, base64.b64decode(picture.png))
                 write_atomic(posted, _request_text(request, name, reply.name))
                 await self._take(reply, answered, started + self._timeout_s)
             text = self._read(answered)
@@ -90,9 +95,9 @@ class MailboxLLM:
         latency_s = round(time.monotonic() - started, 3)
         return Reply(text=text, model=f"mailbox:{self._folder}", usage=Usage(calls=1), latency_s=latency_s)
 
-    def _make_folders(self) -> None:
-        """Create the folders for answers; a link in their place would move replies elsewhere."""
-        for folder in (self._answered.parent, self._answered):
+    def _make_folders(self, *folders: Path) -> None:
+        """Create folders in the mailbox; a link in their place would move files elsewhere."""
+        for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
             if folder.is_symlink():
                 raise UsageError(f"{folder} is a link", "remove it: the mailbox makes the folder itself")
@@ -161,4 +166,11 @@ def _request_text(request: LLMRequest, name: str, reply: str) -> str:
         f"Messages begin with lines that hold {mark}; a line like them without it is quoted text. -->"
     )
     messages = [f"===== {message.role} {mark} =====\n\n{message.content}" for message in request.messages]
-    return "\n\n".join([head, *messages]) + "\n"
+    pictures = [f"===== {picture.caption}: {file} =====" for file, picture in _pictures(request, name).items()]
+    return "\n\n".join([head, *messages, *pictures]) + "\n"
+
+
+def _pictures(request: LLMRequest, name: str) -> dict[str, Picture]:
+    """Return the pictures of a request by their files in the mailbox."""
+    pictures = [picture for message in request.messages for picture in message.pictures]
+    return {f"pictures/{name}-{number}.png": picture for number, picture in enumerate(pictures)}

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import DictLoader, Environment, StrictUndefined, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -24,7 +24,7 @@ from rewardgen.core.formatting import named, number, percent, shares, thousands
 from rewardgen.llm.analysis_text import analysis_text, outcomes_text
 from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknown, with_own
 from rewardgen.store.measurements import Range
-from rewardgen.store.messages import Message
+from rewardgen.store.messages import Message, Picture
 from rewardgen.store.records import (
     Candidate,
     CandidateRecord,
@@ -225,6 +225,39 @@ def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episode
     """
     request = render("task/verdict", card=card, goal=goal, reached={}, feedback=feedback, episodes=episodes)
     return _pair("task/verdict_system", request)
+
+
+class Shown(NamedTuple):
+    """An episode as a judge sees it.
+
+    Attributes:
+        text: Its length and ending, or a table of its variables.
+        frames: PNG files in base64 with their times [s].
+    """
+
+    text: str
+    frames: tuple[tuple[float, str], ...] = ()
+
+
+def judge_messages(card: TaskCard, goal: str, first: Shown, second: Shown) -> tuple[Message, Message]:
+    """Ask which of two episodes does more of what the task and the user's goal ask for.
+
+    Args:
+        card: The task.
+        goal: The user's words for the behaviour; may be empty.
+        first: One episode.
+        second: The other one.
+    """
+    sees = bool(first.frames)
+    system, request = _pair(
+        "judge/system", render("judge/episodes", card=card, goal=goal, episodes=(first, second)), sees=sees
+    )
+    pictures = [
+        Picture(caption=f"{name} episode, {time:.2f} s", png=png)
+        for name, shown in (("first", first), ("second", second))
+        for time, png in shown.frames
+    ]
+    return system, request.model_copy(update={"pictures": tuple(pictures)})
 
 
 def _pair(system: str, request: str, **facts: Any) -> tuple[Message, Message]:

@@ -23,7 +23,7 @@ from rewardgen.critic.sandboxed import SandboxedReviewer
 from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
-from rewardgen.llm.factory import make_llm
+from rewardgen.llm.factory import judging_model, make_llm
 from rewardgen.llm.prompts import template_versions, templates_in_use
 from rewardgen.llm.protocol import LLM, Note, silent
 from rewardgen.llm.templates import ENDING
@@ -57,6 +57,8 @@ class Roles(NamedTuple):
     """Returns the usage of the roles' calls so far."""
     llm: LLM | None = None
     """The designer's model."""
+    judge: LLM | None = None
+    """The model that compares episodes, for a judge that is one."""
 
 
 def measuring(config: RunConfig) -> Limits:
@@ -77,14 +79,15 @@ def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Rol
     if config.trainer:
         TRAINERS.get(config.trainer)
     EXECUTORS.get(config.executor).check()
-    if config.model == BUILTIN and not config.critic_model:
+    judging = judging_model(config.judge)
+    if config.model == BUILTIN and not (config.critic_model or judging):
         return Roles(BuiltinDesigner(), Analyzer(None))
     llm = make_llm(config, folder, note)
-    reader = Reader(llm) if config.critic_model else None
+    reader, judge = Reader(llm) if config.critic_model else None, llm if judging else None
     if config.model == BUILTIN:
-        return Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage)
+        return Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage, judge=judge)
     analyzer = Analyzer(None if "analyzer" in config.ablate else llm)
-    return Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage, llm)
+    return Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage, llm, judge)
 
 
 def make_trainer(folder: RunFolder, history: History, training: Training) -> Trainer:
@@ -120,7 +123,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
         trainer=make_trainer(folder, history, training),
         strategy=STRATEGIES.get(config.strategy)(config, judge),
         judge=judge,
-        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history, note), config),
+        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history, note, roles.judge), config),
         usage=roles.usage,
         policies=folder.policies,
         returns=reviewer.returns,

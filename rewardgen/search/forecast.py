@@ -12,8 +12,9 @@ from rewardgen.core.formatting import count, roughly
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.core.sequential import BLOCK, power
-from rewardgen.llm.factory import make_llm
-from rewardgen.llm.prompts import designer_messages, using_prompts
+from rewardgen.film.clips import FRAMES
+from rewardgen.llm.factory import JUDGE, READER, judging_model, make_llm
+from rewardgen.llm.prompts import Shown, designer_messages, judge_messages, using_prompts
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
@@ -33,6 +34,8 @@ _LATER_PROMPTS = 2.0
 """Length of prompts with parents and their results, relative to those of the first generation."""
 _SHORT_REPLY, _LONG_REPLY = 400, 4096
 """Tokens of a short reply, and of a reply with reasoning."""
+_TABLE = 3000
+"""Characters of an episode in numbers."""
 _TIMED_STEPS = 16_384
 """Control steps of the timed training at most; more on a GPU, where one update takes more."""
 _STACKED = 0.6
@@ -185,14 +188,19 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
         calls["designer"] = 2 * candidates + diagnoses + 2 if most else config.candidates + 1
     if config.critic_model:
         calls["critic"] = 2 * candidates if most else 0
+    if judging_model(config.judge):
+        calls[JUDGE] = 2 * config.answers * config.generations if most else 2
     if not calls:
         return Usage()
-    llm, times = make_llm(config, folder, keyless=True), _LATER_PROMPTS if most else 1.0
+    llm = make_llm(config, folder, keyless=True)
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
+    reads = config.judge.startswith(READER)
+    shown = Shown("x" * _TABLE) if reads else Shown("", frames=((0.0, ""),) * FRAMES)
     with using_prompts(own_prompts_of(config)):
-        messages = designer_messages(request)
+        designing, judging = designer_messages(request), judge_messages(card, config.goal, shown, shown)
     total = Usage(cost_usd=0.0)
     for role, number in calls.items():
+        messages, times = (judging, 1.0) if role == JUDGE else (designing, _LATER_PROMPTS if most else 1.0)
         label, reply = f"g00-k0/{role}/draft", _LONG_REPLY if most else _SHORT_REPLY
         one = llm.estimate(LLMRequest(label=label, messages=messages, max_tokens=reply))
         total += Usage(

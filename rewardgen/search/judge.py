@@ -23,9 +23,12 @@ from typing import Protocol
 from rewardgen.core.config import RunConfig
 from rewardgen.core.registry import Registry
 from rewardgen.core.statistics import standard_errors
-from rewardgen.search.teachers import signals as _signals  # noqa: F401  (registers itself)
+from rewardgen.llm.factory import judging_model
+from rewardgen.search.teachers import reader as _reader  # noqa: F401  (registers itself)
+from rewardgen.search.teachers import signals as _signals  # noqa: F401
 from rewardgen.search.teachers import simulated as _simulated  # noqa: F401
 from rewardgen.search.teachers.protocol import TEACHERS, Teacher, TeacherSetup
+from rewardgen.search.teachers.vision import VisionTeacher
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.records import CandidateRecord
 
@@ -126,7 +129,8 @@ def make_judge(config: RunConfig) -> Judge:
     """
     if config.judge in JUDGES:
         return JUDGES.get(config.judge)(config)
-    TEACHERS.get(config.judge.partition(":")[0])
+    if not judging_model(config.judge):
+        TEACHERS.get(config.judge.partition(":")[0], *JUDGES.names(), "PROVIDER/MODEL")
     return PreferenceJudge()
 
 
@@ -135,7 +139,7 @@ def make_teacher(setup_of: Callable[[str], TeacherSetup], config: RunConfig) -> 
     if config.judge in JUDGES:
         return None
     name, _, argument = config.judge.partition(":")
-    return TEACHERS.get(name)(setup_of(argument))
+    return TEACHERS.get(name)(setup_of(argument)) if name in TEACHERS else VisionTeacher(setup_of(config.judge))
 
 
 def improves(record: CandidateRecord, ranking: Ranking) -> bool:

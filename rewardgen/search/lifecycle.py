@@ -20,7 +20,7 @@ from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
 from rewardgen.critic.critic import check_form
 from rewardgen.llm.archive import archived_usage, outdate_refusals
-from rewardgen.llm.factory import lasting_model
+from rewardgen.llm.factory import judging_model, lasting_model
 from rewardgen.llm.prompts import using_prompts
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
@@ -119,7 +119,9 @@ def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
     models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
     prompts = own_prompts_of(config)
     paths = {"task": lasting_reference(config.task), "prompts": str(prompts.resolve()) if prompts else None}
-    return config.model_copy(update={**paths, **models})
+    asked = judging_model(config.judge)
+    judge = config.judge.removesuffix(asked) + lasting_model(asked, runs_dir) if asked else config.judge
+    return config.model_copy(update={**paths, **models, "judge": judge})
 
 
 class Resume(NamedTuple):
@@ -256,7 +258,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     """Measure the task and record the beginning of the run."""
     roles = make_roles(folder, config, listener.note)  # fails before the slow measurements
     source = _init_source(config)
-    if config.model == BUILTIN:
+    if config.model == BUILTIN and not judging_model(config.judge):
         asking = () if config.critic_model else ("prompts", "api_base")
         for option in (name for name in ("goal", *asking) if getattr(config, name)):
             reason = "the built-in designer asks no language model; name one with `--model`"

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from rewardgen.core.schema import Frozen, Text
+
+
+class Picture(Frozen):
+    """A picture in a message."""
+
+    caption: Text
+    png: str
+    """PNG file in base64."""
 
 
 class Message(Frozen):
@@ -14,6 +22,14 @@ class Message(Frozen):
 
     role: Literal["system", "user", "assistant"]
     content: Text
+    pictures: tuple[Picture, ...] = ()
+    """Pictures after the text, each after its caption."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out no pictures: the names of calls in an archive depend on the fields."""
+        fields = serialize(self)
+        return fields if self.pictures else {name: value for name, value in fields.items() if name != "pictures"}
 
 
 VERDICT = "goal/verdict"

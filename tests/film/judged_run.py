@@ -40,13 +40,13 @@ class TrainingCrew(Crew):
         self.trainer.train(rewards, slices, **options)
 
 
-def make_run(place):
-    """A finished run of one generation without judgements, its folder and history."""
+def make_run(place, **options):
+    """A finished run of one generation, its folder and history."""
     leaver(place, "episode.lengths / episode.max_steps")
     task = str(place / "leaver.py")
     settings = TINY.model_copy(update={"env_steps": 1024, "evaluation_phases": 1})
     trainer = ppo_trainer(TrainerSetup(task, settings, 2, place / "scratch", Limits(wall_s=60.0)))
-    options = {"generations": 1, "candidates": 3, "seeds": 1, "final_seeds": 1, "baselines": {}}
+    options = {"generations": 1, "candidates": 3, "seeds": 1, "final_seeds": 1, "baselines": {}} | options
     search, history = a_search(place / "run", TrainingCrew(trainer), task=task, **options)
     search()
     history.card = get_or_measure(lasting_reference(task)).card

@@ -86,6 +86,17 @@ def test_both_clips_of_a_question_have_one_camera(films):
     assert np.abs(first - second).max() <= 2, "they start alike"
 
 
+def test_pictures_alone_are_those_of_the_film_and_the_video_is_made_once_it_is_asked_for(run, films):
+    folder, history = run
+    asked = question("g00-k1", "g00-k0", START)
+    alone, _ = film_clips(folder, history, asked, videos=False)
+    before = [path.read_bytes() for path in alone.frames]
+    assert not alone.video.exists() and len(set(before)) > 2
+    whole, _ = film_clips(folder, history, asked)
+    assert whole == alone and whole.video.exists()
+    assert [path.read_bytes() for path in whole.frames] == before
+
+
 def test_a_question_asked_again_with_exchanged_sides_shows_the_same_films(run, films):
     folder, history = run
     before = films[0].video.stat().st_mtime_ns

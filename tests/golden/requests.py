@@ -11,7 +11,14 @@ from functools import cache
 from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.llm.prompts import analyzer_messages, designer_messages, goal_messages, verdict_messages
+from rewardgen.llm.prompts import (
+    Shown,
+    analyzer_messages,
+    designer_messages,
+    goal_messages,
+    judge_messages,
+    verdict_messages,
+)
 from rewardgen.search.strategy import LENSES
 from rewardgen.store.messages import Message
 from rewardgen.store.records import CandidateRecord, DesignRequest, Finding, Operator, TaskCard, Verdict
@@ -60,6 +67,20 @@ height [m]          1.25   1.19   1.25   1.08   0.673    0.673    2.21      1.4 
 pitch [rad]       -0.002  0.051  0.039 -0.033  -0.141   -0.142    2.19   0.0948    1.13          4
 
 the worst episode by fitness is like it: fitness 0.271, no success, 270 of 1000 steps = 2.16 s, ended by torso too low
+"""
+HOPS = """\
+276 of 1000 steps = 2.21 s, ended by torso too low
+action: mean size 0.148, mean change per step 0.0186
+time [s]           0.008  0.376  0.744   1.47    2.21   lowest  at [s]  highest  at [s]  crossings
+x_position [m]  -0.00284  0.208  0.328  0.633    2.21  -0.0028   0.008     2.21    2.21          1
+height [m]          1.25   1.19   1.25   1.08   0.673    0.673    2.21      1.4    1.22          3
+"""
+STANDS = """\
+1000 of 1000 steps = 8 s, ended by time limit
+action: mean size 0.09, mean change per step 0.0011
+time [s]           0.008   0.12      8   lowest  at [s]  highest  at [s]  crossings
+x_position [m]  -0.00284  0.011  0.012  -0.0028   0.008    0.013     1.1          1
+height [m]          1.25   1.24   1.24     1.24     0.1     1.25   0.008          1
 """
 WARNING = Finding(
     gate="static",
@@ -119,9 +140,19 @@ def rendered() -> dict[str, tuple[Message, ...]]:
     }
     found["hopper-goal"] = goal_messages(card, "do one backflip and land standing")
     found["hopper-verdict"] = verdict_messages(card, "", ("less hopping, lower torso",), EPISODES)
+    seen = [
+        Shown(f"{episode.splitlines()[0]}; pictures until {end:.2f} s", ((0.0, ""), (end, "")))
+        for episode, end in ((HOPS, 2.21), (STANDS, 8.0))
+    ]
+    found["hopper-judge-reader"] = judge_messages(card, "less hopping", Shown(HOPS), Shown(STANDS))
+    found["hopper-judge-vision"] = judge_messages(card, "", *seen)
     return found
 
 
 def text(messages: tuple[Message, ...]) -> str:
     """Messages as the golden files hold them."""
-    return "\n".join(f"<!-- {message.role} -->\n{message.content}" for message in messages)
+    parts = []
+    for message in messages:
+        parts += [f"<!-- {message.role} -->\n{message.content}"]
+        parts += [f"<!-- picture: {picture.caption} -->\n" for picture in message.pictures]
+    return "\n".join(parts)

@@ -12,6 +12,7 @@ from rewardgen.core.errors import BudgetExhausted
 from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.llm_review import Reader
 from rewardgen.critic.sandboxed import PriceEpisodes
+from rewardgen.llm.protocol import LLM
 from rewardgen.search import evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
 from rewardgen.search.judge import make_judge, make_teacher
@@ -134,6 +135,7 @@ def a_search(
     best_fitness: float | None = None,
     signals: tuple[Signal, ...] = (),
     returns: PriceEpisodes | None = None,
+    llm: LLM | None = None,
     baselines: Mapping[str, str] = MappingProxyType({"human": "human source", "sparse": "sparse source"}),
     **config,
 ):
@@ -171,7 +173,9 @@ def a_search(
         judge=judge,
         usage=Usage,
         policies=path / "policies",
-        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history, journal.listener.note), settings),
+        teacher=make_teacher(
+            lambda argument: TeacherSetup(argument, folder, history, journal.listener.note, llm), settings
+        ),
         returns=returns,
     )
     return partial(run_search, settings, card(best_fitness=best_fitness, signals=signals), parts, journal), history

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from rewardgen.core.registry import Registry
-from rewardgen.llm.protocol import Note, silent
+from rewardgen.llm.protocol import LLM, Note, silent
 from rewardgen.store.comparisons import Answer, Clip, Question
 from rewardgen.store.history import History
 from rewardgen.store.measurements import EpisodeOutcome
@@ -44,12 +44,14 @@ class TeacherSetup(NamedTuple):
         folder: The run's folder.
         history: The run's history, which grows.
         note: Shows a line beside the run.
+        llm: The run's language models, for a teacher that is one.
     """
 
     argument: str
     folder: RunFolder
     history: History
     note: Note = silent
+    llm: LLM | None = None
 
     def outcome(self, clip: Clip) -> EpisodeOutcome:
         """Return what the clean evaluation measured in a clip."""

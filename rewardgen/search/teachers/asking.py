@@ -1,0 +1,68 @@
+"""Questions to a language model that compares episodes: both orders are asked, since models prefer a place.
+
+What is not answered in the form that was asked for is `unclear`, so that it decides nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from rewardgen.llm.prompts import Shown, judge_messages
+from rewardgen.llm.protocol import CallFailed
+from rewardgen.search.teachers.protocol import Answered, TeacherSetup
+from rewardgen.store.comparisons import Answer, mirrored
+from rewardgen.store.messages import LLMRequest
+
+MAX_TOKENS = 4096
+"""Limit on a reply: a few sentences, and reasoning models think first."""
+_ANSWER = re.compile(r"^\W*ANSWER\W+(first|second|same|unclear)\W*$", re.IGNORECASE | re.MULTILINE)
+_BECAUSE = re.compile(r"^\W*BECAUSE\W+(.+?)[\s*_`]*$", re.IGNORECASE | re.MULTILINE)
+_IN_PLACE: dict[str, Answer] = {"first": "left", "second": "right", "same": "same", "unclear": "unclear"}
+
+
+async def ask_in_both_orders(setup: TeacherSetup, number: int, left: Shown, right: Shown) -> Answered:
+    """Ask the run's judging model which episode is better; answers that depend on the order make them the same.
+
+    Args:
+        setup: Of a run whose judge is a model.
+        number: Place of the question among the run's comparisons.
+        left: The episode on the left.
+        right: The episode on the right.
+
+    Raises:
+        BudgetExhausted: A limit on model calls is reached.
+        CredentialsError: The API key is missing or was refused, or the account is empty.
+        ModelError: The model or address is unknown.
+    """
+    calls = (_ask(setup, f"{number}-left-first", left, right), _ask(setup, f"{number}-right-first", right, left))
+    replies = await asyncio.gather(*calls, return_exceptions=True)  # both are paid: both end and are recorded
+    for reply in replies:
+        if isinstance(reply, BaseException):
+            raise reply
+    given, exchanged = (reply for reply in replies if isinstance(reply, Answered))
+    exchanged = exchanged._replace(answer=mirrored(exchanged.answer))
+    if "unclear" in (given.answer, exchanged.answer):
+        return given if given.answer == "unclear" else exchanged
+    return given if given.answer == exchanged.answer else Answered("same", "the answer changes with the order")
+
+
+async def _ask(setup: TeacherSetup, label: str, first: Shown, second: Shown) -> Answered:
+    config, card = setup.history.config, setup.history.card
+    assert config is not None and card is not None and setup.llm is not None
+    messages = judge_messages(card, config.goal, first, second)
+    request = LLMRequest(label=f"comparisons/judge/{label}", messages=messages, temperature=0.0, max_tokens=MAX_TOKENS)
+    try:
+        return read_answer((await setup.llm.complete(request)).text)
+    except CallFailed as error:
+        setup.note(f"question {label}: {error.message}")
+        return Answered("unclear", error.message)
+
+
+def read_answer(text: str) -> Answered:
+    """Read a reply; `left` is the first episode. A reply without one answer is `unclear`."""
+    answers = {answer.lower() for answer in _ANSWER.findall(text)}
+    if len(answers) != 1:
+        return Answered("unclear", "contradictory answers" if answers else "no readable answer")
+    reasons = _BECAUSE.findall(text)
+    return Answered(_IN_PLACE[answers.pop()], reasons[-1] if reasons else "")
