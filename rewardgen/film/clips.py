@@ -8,17 +8,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from rewardgen.analyzer.episode_text import episode_tables, lasted
-from rewardgen.core.errors import RewardgenError, RunFolderError
+from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.core.schema import Frozen
-from rewardgen.film.shooting import Played, Starts, Take, play, render_all
+from rewardgen.film.shooting import Played, Starts, Take, play, render_all, take_of
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
-from rewardgen.store.comparisons import Clip, Question
+from rewardgen.store.comparisons import Question
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import RunFolder
@@ -47,11 +46,8 @@ class ClipFilm(NamedTuple):
     times_s: tuple[float, ...]
 
 
-class _Index(Frozen):
-    """Content of `index.json`, written last."""
-
-    times_s: dict[str, tuple[float, ...]]
-    """Candidate to the times of its frames [s]."""
+_TIMES = TypeAdapter(dict[str, tuple[float, ...]])
+"""Content of `index.json`, written last: candidate to the times of its frames [s]."""
 
 
 def film_clips(
@@ -87,13 +83,9 @@ def clip_texts(folder: RunFolder, history: History, question: Question, *, note:
     """
     config, card = history.config, history.card
     assert config is not None and card is not None
-    limits, whole_s = (
-        MEASURING.model_copy(update={"sandbox": history.sandbox}),
-        card.episode_steps * card.control_step_s,
-    )
-    texts = []
+    limits, texts = MEASURING.model_copy(update={"sandbox": history.sandbox}), []
     with scratch_folder() as scratch:
-        for take, played in _played(folder, history, question, scratch, whole_s, note, pictures=False):
+        for take, played in _played(folder, history, question, scratch, False, note):
             file = scratch / "rollout" / f"{take.name}-steps.npz"
             (table,) = episode_tables(file, 1, config.task, card, limits, scratch / "digest")
             texts.append(f"{lasted(played.steps[-1], clean(played.ending, 40), card)}\n{table.text}")
@@ -106,24 +98,18 @@ def _place(folder: RunFolder, question: Question) -> Path:
 
 def _filmed(place: Path, question: Question, videos: bool) -> tuple[ClipFilm, ClipFilm] | None:
     try:
-        times = _Index.model_validate_json(read_plain(place / _INDEX, _MOST_INDEX_BYTES)).times_s
-    except (OSError, ValidationError, RewardgenError):
+        times = _TIMES.validate_json(read_plain(place / _INDEX, _MOST_INDEX_BYTES))
+        names = {id: [place / f"{id}-{number}.png" for number in range(len(times[id]))] for id in question.ids}
+    except (OSError, ValidationError, KeyError):
         return None
-    left, right = (
-        ClipFilm(
-            place / f"{id}.mp4",
-            tuple(place / f"{id}-{number}.png" for number in range(len(times.get(id, ())))),
-            times.get(id, ()),
-        )
-        for id in question.ids
-    )
+    left, right = (ClipFilm(place / f"{id}.mp4", tuple(names[id]), times[id]) for id in question.ids)
     files = [file for film in (left, right) for file in (*film.frames, *[film.video] * videos)]
     return (left, right) if all(file.is_file() and not file.is_symlink() for file in files) else None
 
 
 def _film(folder: RunFolder, history: History, question: Question, place: Path, videos: bool, note: Note) -> None:
     with scratch_folder() as scratch:
-        clips = _played(folder, history, question, scratch, SECONDS, note)
+        clips = _played(folder, history, question, scratch, True, note)
         stills = [_spread(len(played.steps)) for _, played in clips]
         film = {
             "name": CLIPS,
@@ -140,7 +126,7 @@ def _film(folder: RunFolder, history: History, question: Question, place: Path, 
                 content = read_plain(scratch / "film" / CLIPS / f"{take.name}{suffix}", _MOST_BYTES)
                 write_atomic(place / f"{take.id}{suffix}", content)
             times[take.id] = tuple(round(played.steps[frame] * played.step_s, 3) for frame in frames)
-    write_atomic(place / _INDEX, _Index(times_s=times).model_dump_json())
+    write_atomic(place / _INDEX, _TIMES.dump_json(times))
 
 
 def _spread(frames: int) -> list[int]:
@@ -149,33 +135,20 @@ def _spread(frames: int) -> list[int]:
 
 
 def _played(
-    folder: RunFolder,
-    history: History,
-    question: Question,
-    scratch: Path,
-    seconds: float,
-    note: Note,
-    *,
-    pictures: bool = True,
+    folder: RunFolder, history: History, question: Question, scratch: Path, pictures: bool, note: Note
 ) -> list[tuple[Take, Played]]:
-    """Play the clips of a question again, left and right."""
-    clips, seed = (question.left, question.right), question.left.seed
-    takes = [_take(history, clip) for clip in clips]
-    starts = Starts(EVALUATION_SEED, evaluation_starts(seed), STARTS, question.left.start)
+    """Play the clips of a question again, left and right; whole episodes, or as much as films show."""
+    card, seed, start = history.card, question.left.seed, question.left.start
+    assert card is not None
+    takes = [take_of(folder, history, id, seed=seed, phases=("search",)) for id in question.ids]
+    seconds = SECONDS if pictures else card.episode_steps * card.control_step_s
+    starts = Starts(EVALUATION_SEED, evaluation_starts(seed), STARTS, start)
     episodes = play(folder, history, takes, scratch, seconds, starts=starts, pictures=pictures)
-    for take, played in ((take, episodes[take.name]) for take in takes):
+    for take in takes:
+        played, measured = episodes[take.name], take.slice.outcomes[start]
         if played.problem:
             hint = f"put its policy back, or train it again: `rewardgen train {folder.word}:{take.id}`"
             raise RunFolderError(f"{take.id} cannot be shown: {clean(played.problem, 200)}", hint)
-        measured = take.slice.outcomes[question.left.start]
         if (round(played.episode_s / played.step_s), played.ending) != (measured.steps, measured.ending):
-            note(f"{take.id}: start {question.left.start} of seed {seed} goes otherwise here than when it was measured")
+            note(f"{take.id}: start {start} of seed {seed} goes otherwise here than when it was measured")
     return [(take, episodes[take.name]) for take in takes]
-
-
-def _take(history: History, clip: Clip) -> Take:
-    record = history.record(clip.candidate_id)
-    assert record is not None
-    return Take(
-        clip.candidate_id, "search", history.trained["search", clip.candidate_id, clip.seed], record.candidate.source
-    )

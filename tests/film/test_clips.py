@@ -113,11 +113,11 @@ def test_films_of_which_a_file_is_gone_are_made_again(run, films):
     assert notes == ["filming two episodes to compare"] and films[1].frames[3].is_file()
 
 
-def test_a_policy_that_is_gone_is_an_error_with_a_way_on(run):
+def test_a_policy_that_cannot_be_read_is_an_error_with_a_way_on(run):
     folder, history = run
     path = folder.policies / "search" / "g00-k1-s0.npz"
     content = path.read_bytes()
-    path.unlink()
+    path.write_bytes(b"no policy")
     with pytest.raises(RunFolderError, match="g00-k1 cannot be shown") as error:
         clip_texts(folder, history, question("g00-k0", "g00-k1", START))
     path.write_bytes(content)

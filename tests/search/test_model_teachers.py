@@ -19,7 +19,7 @@ from rewardgen.search.judge import make_judge
 from rewardgen.search.lifecycle import lasting
 from rewardgen.search.teachers import reader
 from rewardgen.search.teachers.asking import read_answer
-from rewardgen.search.teachers.protocol import TeacherSetup
+from rewardgen.search.teachers.protocol import Answered, TeacherSetup
 from rewardgen.search.teachers.reader import ReaderTeacher
 from rewardgen.search.teachers.vision import VisionTeacher
 from rewardgen.store.run_folder import RunFolder
@@ -52,7 +52,7 @@ def run(tmp_path_factory):
         for number in range(3):
             (films / f"{id}-{number}.png").write_bytes(png(colour))
         times[id] = [0.0, 1.25, 2.5]
-    (films / "index.json").write_text(json.dumps({"times_s": times}))
+    (films / "index.json").write_text(json.dumps(times))
     return place, history
 
 
@@ -96,7 +96,7 @@ def likes(colour, delay_s=0.0):
 
 def test_a_good_judge_decides_in_both_orders_alike_and_says_why(run, tmp_path):
     with ChatServer(likes(BLUE)) as server:
-        assert ask(run, server, tmp_path) == ("right", "it rolls to the mark")
+        assert ask(run, server, tmp_path) == Answered("right", "it rolls to the mark")
     with ChatServer(likes(RED)) as server:
         assert ask(run, server, tmp_path / "other").answer == "left"
 
@@ -125,12 +125,12 @@ def test_the_goal_of_the_run_is_told(tmp_path, run, monkeypatch):
 
 def test_a_judge_that_always_takes_the_first_finds_them_the_same(run, tmp_path):
     with ChatServer(Answer("ANSWER: first\nBECAUSE: it is better")) as server:
-        assert ask(run, server, tmp_path) == ("same", "the answer changes with the order")
+        assert ask(run, server, tmp_path) == Answered("same", "the answer changes with the order")
 
 
 def test_a_judge_that_refuses_or_fails_decides_nothing_and_is_told(run, tmp_path):
     with ChatServer(Answer("I am sorry, I cannot judge this.")) as server:
-        assert ask(run, server, tmp_path) == ("unclear", "no readable answer")
+        assert ask(run, server, tmp_path) == Answered("unclear", "no readable answer")
     notes = []
     with ChatServer(Answer("no pictures here", status=400)) as server:
         answered = ask(run, server, tmp_path / "other", notes)
@@ -143,7 +143,7 @@ def test_one_unclear_order_makes_the_answer_unclear(run, tmp_path):
         return Answer("ANSWER: first\nBECAUSE: x" if colours(body)[0] == RED else "ANSWER: unclear\nBECAUSE: too dark")
 
     with ChatServer(answer) as server:
-        assert ask(run, server, tmp_path) == ("unclear", "too dark")
+        assert ask(run, server, tmp_path) == Answered("unclear", "too dark")
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_one_unclear_order_makes_the_answer_unclear(run, tmp_path):
     ],
 )
 def test_only_the_form_that_was_asked_for_is_an_answer(text, answer, why):
-    assert read_answer(text) == (answer, why)
+    assert read_answer(text) == Answered(answer, why)
 
 
 def test_a_resumed_run_pays_for_no_answer_twice_and_other_pictures_are_another_call(run, tmp_path):
@@ -199,7 +199,7 @@ def test_a_mailbox_gets_the_pictures_as_files(run, tmp_path):
     thread = answer_all(box, 2, write)
     llm = make_llm(config, RunFolder(tmp_path / "run"))
     setup = TeacherSetup(config.judge, RunFolder(path), history, llm=llm)
-    assert asyncio.run(VisionTeacher(setup).answer(ASKED, 0)) == ("left", "red")
+    assert asyncio.run(VisionTeacher(setup).answer(ASKED, 0)) == Answered("left", "red")
     thread.join(10.0)
     assert sorted(seen.values()) == [[BLUE] * 3, [RED] * 3]
     assert not list(box.glob("*.md"))
@@ -215,7 +215,7 @@ def test_a_reader_gets_both_tables_and_no_pictures(run, tmp_path, monkeypatch):
         )
 
     with ChatServer(answer) as server:
-        assert ask(run, server, tmp_path, teacher=ReaderTeacher) == ("left", "up")
+        assert ask(run, server, tmp_path, teacher=ReaderTeacher) == Answered("left", "up")
     assert all(isinstance(message["content"], str) for body in server.bodies for message in body["messages"])
     assert all("`speed` [m/s]" in texts(body)[1] for body in server.bodies)
 
