@@ -240,13 +240,23 @@ def test_films_play_together_and_the_shorter_one_holds_its_last_frame(chromium, 
     assert all(abs(left - min(right, short)) < 0.2 for left, right in seen)
     assert max(left for left, _ in seen) > short - 0.1 and max(right for _, right in seen) > long - 0.1
     assert any(later[1] < earlier[1] - 1.0 for earlier, later in pairwise(seen))  # a loop
+    browser.page.keyboard.press("r")
+    browser.page.wait_for_function("() => document.querySelector('#right').currentTime > 0.3")
+    browser.page.evaluate("document.querySelector('#left').currentTime = 0")
+    browser.page.wait_for_function(
+        "() => [...document.querySelectorAll('video')].every((film, _, [left]) => !film.seeking"
+        " && Math.abs(film.currentTime - left.currentTime) < 0.1 && left.currentTime < 0.9)",
+        timeout=1500,
+    )
     browser.page.keyboard.press(" ")
     time.sleep(0.1)
     still = browser.times()
     time.sleep(0.3)
     assert browser.times() == still
     browser.page.keyboard.press("r")
-    assert browser.page.wait_for_function("[...document.querySelectorAll('video')].every((film) => !film.currentTime)")
+    assert browser.page.wait_for_function(
+        "() => [...document.querySelectorAll('video')].every((film) => !film.currentTime)"
+    )
     browser.page.keyboard.press("h")
     browser.page.click("text=Pause")
     began, at = time.monotonic(), browser.times()[1]
@@ -292,8 +302,12 @@ def test_the_page_fits_and_has_no_serious_fault_of_access(chromium, run, width):
 
 def test_hostile_text_stays_text_and_no_name_or_result_is_on_the_page(chromium, tmp_path, monkeypatch):  # noqa: F811
     with asking_run(tmp_path, monkeypatch, goal=HOSTILE) as run:
+        until(lambda: run.url)
+        run.history.card = run.history.card.model_copy(update={"description": f"{HOSTILE} in full", "name": HOSTILE})
         browser = Browser(chromium, run)
         browser.question()
+        browser.page.click("summary")
+        assert browser.page.inner_text("details p") == f"{HOSTILE} in full"
         assert browser.page.inner_text("h1") == HOSTILE and browser.page.title() != "owned"
         told = browser.page.content() + json.dumps(Person(run).state())
         assert "g00-" not in told and "fitness" not in told.partition("<style>")[0] + browser.page.inner_text("body")
