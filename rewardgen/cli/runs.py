@@ -142,7 +142,7 @@ def _trainings(history: History, id: str) -> dict[str, list[object]]:
     trainings: dict[str, list[object]] = {"search": [], "final": []}
     for (phase, owner, _), result in history.trained.items():
         if owner == id:
-            trainings[phase].append(result.model_dump(mode="json"))
+            trainings.setdefault(phase, []).append(result.model_dump(mode="json"))
     return trainings
 
 

@@ -18,6 +18,10 @@ BUILTIN = "builtin"
 """The model name of the designer that needs no language model."""
 PROCESSES = "processes"
 """The executor that trains in worker processes of this machine."""
+COEVOLVE = "coevolve"
+"""The strategy that trains a child's policy from its parent's."""
+MOST_LINKS = 4
+"""Rewards of a chain at most, each of which trains the policy of the one before."""
 
 
 SandboxMode = Literal["strict", "auto", "off"]
@@ -94,8 +98,8 @@ class RunConfig(Frozen):
     seed: int = Field(default=0, ge=0)
     """Seed of the whole run."""
     strategy: str = "evolve"
-    """Strategy of the search: `evolve` builds on the best candidates; `best-of-n`, a control, drafts as many without
-    earlier results."""
+    """Strategy of the search: `evolve` builds on the best candidates; `coevolve` also trains a child's policy from its
+    parent's (docs/chains.md); `best-of-n`, a control, drafts as many without earlier results."""
     judge: str = "fitness"
     """Ranking of candidates for parents, stop rules and finals: `fitness`, with its noise over seeds; or comparisons of
     episodes by `human`, you on a page with films, by `signals` of the task, by a language model that sees pictures
@@ -153,6 +157,9 @@ class RunConfig(Frozen):
             raise UsageError("`--strategy best-of-n` changes no earlier reward", "leave out `--fit` and `--stages`")
         if self.stages and self.model == BUILTIN:
             raise UsageError(f"the model `{BUILTIN}` writes no stages", "name a language model with `--model`")
+        if self.strategy == COEVOLVE and self.executor != PROCESSES:
+            message = f"`--strategy {COEVOLVE}` trains on this machine, where the policies of parents are"
+            raise UsageError(message, "leave out `--executor`, or take `--strategy evolve`")
         if self.fit > self.candidates:
             message = f"`--fit {self.fit}` is more than the {self.candidates} candidates of a generation"
             raise UsageError(message, "lower it, or raise `--candidates`")
@@ -168,6 +175,11 @@ class RunConfig(Frozen):
         if not self.model.strip():
             raise UsageError("the `--model` is empty", f"name one, or leave it out for `{BUILTIN}`")
         return self
+
+    @property
+    def most_links(self) -> int:
+        """Rewards at most that train a candidate's policy, one after another."""
+        return min(self.generations, MOST_LINKS) if self.strategy == COEVOLVE else 1
 
 
 _SHOWN_APART = ("task", "goal", "model")

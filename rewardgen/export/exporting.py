@@ -36,7 +36,7 @@ from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.loading import resolve_task
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.setup import policy_loader
-from rewardgen.view.facts import MEASURED, fitness_text
+from rewardgen.view.facts import MEASURED, chain_files, fitness_text
 
 _REWARD = register("export reward", "rewardgen.export.jobs:reward_job", reads=("inputs",))
 _POLICY = register("export policy", "rewardgen.export.jobs:policy_job", reads=("policy",))
@@ -133,7 +133,7 @@ def export(
     with scratch_folder() as scratch:
         exported = Exported(folder, history, id, source, _policy(folder, history, id), scratch)
         bundle = make(exported)
-    files: Files = {**bundle.files, "README.md": _readme(exported, kind, bundle)}
+    files: Files = {**bundle.files, **chain_files(history, id), "README.md": _readme(exported, kind, bundle)}
     for name, content in files.items():
         write_atomic(target / name, content)
     return [target / name for name in sorted(files)]

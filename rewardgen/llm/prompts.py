@@ -141,6 +141,7 @@ def _design_request(design_request: DesignRequest) -> str:
         best=design_request.best,
         reached=_reached(parents[0]),
         failed=any(claim.outcome == "failed" for claim in claims),
+        inherits=design_request.inherits,
         request=render(f"designer/operators/{design_request.operator}").strip(),
     )
 

@@ -33,7 +33,11 @@ _MOST_FILM_BYTES = 2_200_000
 """Room for all films in a page."""
 _MOST_REASON = 300
 """Characters of a candidate's idea, or of the reason of its end, in its row."""
-_PHASES: dict[Phase, str] = {"search": "Search", "final": "Finals, fresh seeds"}
+_PHASES: dict[Phase, str] = {
+    "search": "Search",
+    "final": "Finals, fresh seeds",
+    "chain": "Link of the winner's chain, fresh seeds",
+}
 
 
 def write_report(folder: RunFolder, history: History) -> Path:

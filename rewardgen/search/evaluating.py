@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from rewardgen.core.config import FURTHER_SHARE
+from rewardgen.search.chains import begun, start_of
 from rewardgen.search.context import Context
 from rewardgen.store.history import Phase, SeedRound
 from rewardgen.store.ranking import Ranking, leads
@@ -48,19 +49,27 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             missing.remove(spec)
     if not missing:
         return
-    ids = {spec.candidate_id for spec in missing}
-    rewards = [
-        RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in sources if id in ids
-    ]
+    waiting = missing
     with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
-        run.parts.trainer.train(
-            rewards,
-            missing,
-            folder=folder,
-            on_progress=progress,
-            on_slice=finish,
-            cancel=cancel,
-        )
+        while waiting:
+            ids = {spec.candidate_id for spec in waiting}
+            # All seeds of a parent come first: a resumed run must choose the same of its policies.
+            ready = [spec for spec in waiting if start_of(run, phase, spec.candidate_id) not in ids]
+            waiting = [spec for spec in waiting if spec not in ready]
+            ids = {spec.candidate_id for spec in ready}
+            rewards = [
+                RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES)
+                for id in sources
+                if id in ids
+            ]
+            run.parts.trainer.train(
+                rewards,
+                [begun(run, phase, spec) for spec in ready],
+                folder=folder,
+                on_progress=progress,
+                on_slice=finish,
+                cancel=cancel,
+            )
     for spec in missing if cancel.is_set() else ():
         # A further seed that ran out of time does not count against a leader.
         if spec.seed in history.search_seeds and (phase, spec.candidate_id, spec.seed) not in history.trained:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from rewardgen.core.formatting import count, named, number, percent, with_interval
 from rewardgen.core.sequential import BLOCK, Look, look
@@ -18,9 +19,9 @@ from rewardgen.core.statistics import (
 from rewardgen.search.context import Context
 from rewardgen.search.evaluating import train
 from rewardgen.search.requests import feedback_for
-from rewardgen.store.history import FinalRow, History, SeedRound, Summary
+from rewardgen.store.history import FinalRow, History, Phase, SeedRound, Summary
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.records import BASELINES, CandidateResult
+from rewardgen.store.records import BASELINES, CandidateResult, SliceResult
 
 
 def run_finals(run: Context, reason: str) -> Summary:
@@ -34,7 +35,7 @@ def run_finals(run: Context, reason: str) -> Summary:
         while seeds := _next_block(history):
             block = SeedRound(phase="final", generation=len(history.generations), seeds=seeds)
             run.journal.record("seeds-opened", **block.model_dump(mode="json"))
-            train(run, "final", _sources(history))
+            _train(run)
     summary = summarise(reason, history)
     if history.judgement is None and summary.chosen:
         _judge(run, summary.chosen)
@@ -47,7 +48,7 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
     """Freeze the winner, or the next candidate if the winner failed; False if nothing is left to train."""
     history = run.history
     if history.finalists:
-        train(run, "final", _sources(history))  # trainings that an interruption left undone
+        _train(run)  # trainings that an interruption left undone
         if history.finalists[0] not in _failed(history):
             return bool(_next_block(history))
     failed = _failed(history)
@@ -58,6 +59,32 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
     ids = [candidates[0], *failed, *init, *history.baselines]
     run.journal.record("finals-started", ids=ids, reason=reason)
     return True
+
+
+def _train(run: Context) -> None:
+    """Train the links of the winner's chain, then the winner, then its opponents for as many steps."""
+    history, sources = run.history, _sources(run.history)
+    winner = history.finalists[0]
+    for link, follower in pairwise((*history.chain(winner), winner)):
+        record = history.record(link)
+        assert record is not None  # it was trained in the search
+        train(run, "chain", {link: record.candidate.source})
+        phase: Phase = "final" if follower == winner else "chain"
+        for seed in history.seeds("chain", link):
+            failure = history.trained["chain", link, seed].failure
+            if failure and (phase, follower, seed) not in history.trained:
+                message = f"{link}, whose policy it takes over, failed: {failure.message}"
+                failure = failure.model_copy(update={"message": message})
+                result = SliceResult(candidate_id=follower, seed=seed, failure=failure)
+                run.journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
+    for links in sorted({history.links("final", id) for id in sources}):
+        if links > 1:
+            result = history.result("final", winner)
+            if result is None or result.failure:  # the next winner may have another chain
+                return
+            trainer, cache = run.parts.longer(links)
+            run = run._replace(parts=run.parts._replace(trainer=trainer, cache=cache))
+        train(run, "final", {id: source for id, source in sources.items() if history.links("final", id) == links})
 
 
 def _failed(history: History, ids: Sequence[str] | None = None) -> list[str]:
@@ -141,7 +168,12 @@ def summarise(reason: str, history: History) -> Summary:
     baseline = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
     scale = human_scale(values)
     conclusion = [_conclusion(chosen, estimates, against, looks, results, scale is not None)]
-    conclusion += [_about_failed(history), _about_init(history, chosen, estimates, looks), _about_earlier(history)]
+    conclusion += [
+        _about_chain(history, chosen),
+        _about_failed(history),
+        _about_init(history, chosen, estimates, looks),
+        _about_earlier(history),
+    ]
     return Summary(
         reason=reason,
         chosen=chosen,
@@ -218,6 +250,17 @@ def _conclusion(
         words.append("The human and the sparse reward are within noise of each other: no human-normalised score.")
     words += ["With a single seed, every difference may be noise."] if seeds == 1 else []
     return " ".join(words)
+
+
+def _about_chain(history: History, chosen: str | None) -> str:
+    links = history.chain(chosen) if chosen else ()
+    if not chosen or not links or not history.training:
+        return ""
+    steps, rewards = history.training.env_steps, ", then ".join((*links, chosen))
+    return (
+        f"Its policy is trained by a chain of rewards, {rewards}, for {steps:,} steps each; the rewards that it is"
+        f" compared with train from scratch, for {(len(links) + 1) * steps:,} steps."
+    )
 
 
 def _about_failed(history: History) -> str:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from rewardgen.core.config import BUILTIN, PROCESSES, RunConfig
+from rewardgen.core.config import BUILTIN, COEVOLVE, PROCESSES, RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
@@ -280,6 +280,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         raise UsageError(
             f"policies of the trainer `{trainer}` do not see stages", "leave out `--stages`, or take `--trainer ppo`"
         )
+    if config.strategy == COEVOLVE and not TRAINERS.get(trainer).continues:
+        hint = "leave out `--strategy`, or take `--trainer ppo`"
+        raise UsageError(f"the trainer `{trainer}` does not train a policy further", hint)
     settings = settings_for(config.trainer, task, config.env_steps, config.device, config.bonus)
     card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device, config.bonus)
     if settings.origin:

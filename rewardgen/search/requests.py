@@ -55,6 +55,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         baselines=tuple(record for record in baselines if record and record.fitness is not None),
         feedback=feedback_for(history, generation),
         stages=run.config.stages,
+        inherits=slot.inherits,
         seed=slot.seed,
     )
 

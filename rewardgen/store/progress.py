@@ -22,7 +22,7 @@ from rewardgen.store.history import History, Phase
 from rewardgen.store.journal import Listener
 from rewardgen.store.measurements import Count, Measure, Share
 from rewardgen.store.names import CandidateId
-from rewardgen.store.records import Gate, SliceSpec
+from rewardgen.store.records import Gate, SliceId
 from rewardgen.store.run_folder import RunFolder
 
 Live = Mapping[tuple[str, str, int], Mapping[str, Any]]
@@ -38,7 +38,7 @@ _RESTARTS = ("run-resumed", "generation-started", "seeds-opened", "finals-starte
 _POLL_S = 0.5
 
 
-class Progress(SliceSpec):
+class Progress(SliceId):
     """Report of a training worker on a slice at an evaluation phase."""
 
     env_steps: Count

@@ -210,6 +210,11 @@ class Training(Frozen):
         """Control steps of each slice."""
         return self.settings["env_steps"]
 
+    def times(self, number: int) -> Training:
+        """Return a training of a multiple of the steps, with evaluations as far apart."""
+        longer = {name: number * self.settings[name] for name in ("env_steps", "evaluation_phases")}
+        return self.model_copy(update={"settings": self.settings | longer})
+
 
 class RewardSpec(Frozen):
     """A reward program as a worker receives it."""
@@ -224,11 +229,18 @@ class RewardSpec(Frozen):
     """True for the task's own rewards, which are trusted as the task is and train apart from generated ones."""
 
 
-class SliceSpec(Frozen):
+class SliceId(Frozen):
     """One candidate with one seed."""
 
     candidate_id: CandidateId
     seed: int
+
+
+class SliceSpec(SliceId):
+    """A slice to train."""
+
+    start: tuple[CandidateId, int] | None = None
+    """Candidate and seed of the policy that the training begins from; None for a random one."""
 
     @property
     def spec(self) -> SliceSpec:
@@ -376,6 +388,8 @@ class Slot(Frozen):
     fit: CandidateId | None = None
     """Id of a trained candidate whose weights are fitted. The slot's operator applies only if no weights rank held-out
     episodes better than this candidate's own."""
+    inherits: bool = False
+    """True if the candidate's policies are trained from those of its first parent."""
 
 
 class Candidate(Frozen):
@@ -521,6 +535,9 @@ class CandidateRecord(Frozen):
     preference: str = ""
     """Its comparisons in words, which designers read in place of its fitness; empty in a run that is judged by fitness.
     """
+    chain: tuple[CandidateId, ...] | None = None
+    """Candidates that trained its policy before, first to last; empty if it could not take over its parent's, None if
+    it was not meant to."""
 
     @property
     def fitness(self) -> float | None:
@@ -562,4 +579,6 @@ class DesignRequest(Frozen):
     """Remarks of the user on earlier results, newest last."""
     stages: bool = False
     """True if the reward may have stages."""
+    inherits: bool = False
+    """True if the policy is trained from that of the first parent."""
     seed: int = 0

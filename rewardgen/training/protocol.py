@@ -77,7 +77,8 @@ class Trainer(Protocol):
 
         Args:
             rewards: The programs, each with at least one slice.
-            slices: Candidate and seed of each training.
+            slices: Candidate and seed of each training. One with a `start` begins from the policy in the folder under
+                its `rewardgen.training.artifacts.start_name`; only a trainer that `continues` gets such slices.
             folder: Folder for the policies, as `SliceResult.policy` names them.
             on_progress: Called in the caller's thread at each evaluation of each slice, with candidate_id, seed,
                 env_steps, fitness and success_rate.
@@ -110,6 +111,8 @@ class TrainerKind(NamedTuple):
     """Changes of the settings by name; where a task has no settings of its own, they race with the usual ones."""
     has_eyes: bool = False
     """True if its policies see stages and what their reward observes; see `rewardgen.training.shared.eyes`."""
+    continues: bool = False
+    """True if its trainings can begin from a trained policy, as chains do."""
 
     def recorded(self, settings: Mapping[str, Any]) -> Any:
         """Return the settings that a run recorded.

@@ -17,7 +17,7 @@ from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
 from rewardgen.store.measurements import EpisodeOutcome, FitnessParts, Range, Share, episode_rows
 from rewardgen.store.progress import Progress
-from rewardgen.store.records import KeptEpisode, SliceFailure, SliceResult, SliceSpec, TaskCard
+from rewardgen.store.records import KeptEpisode, SliceFailure, SliceId, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
 _NAME_CHARS = 120
@@ -26,7 +26,7 @@ _NAME_CHARS = 120
 ENDINGS = ("time limit", "physics diverged")
 """Endings of episodes of any task."""
 
-Record = TypeVar("Record", bound=SliceSpec)
+Record = TypeVar("Record", bound=SliceId)
 _ClaimedText = Annotated[str, AfterValidator(partial(clean, most=600))]
 
 
@@ -80,6 +80,7 @@ class ResultValidator:
 
     def __init__(self, job: TrainJob, wall_s: float, names: TaskNames | None = None) -> None:
         self._slices, self._wall_s, self._names = job.slices, wall_s, names
+        self._starts = {_key(spec): spec.start for spec in job.slices}
         self._phases, self._steps = job.settings.evaluation_phases, job.settings.max_env_steps
         self._reports = 0
 
@@ -117,6 +118,7 @@ class ResultValidator:
         policy = None if claim.failure else policy_names(claim)[0]
         measured = {"final_fitness": None, "final_success_rate": None, "final_parts": {}, "outcomes": (), "ranges": {}}
         decided = {**measured, "kept": (), "episodes_file": None, "policy": policy, "stopped": None}
+        decided["start"] = self._starts[_key(claim)]
         return SliceResult.model_validate(claim.model_dump() | decided)
 
     def _check_steps(self, *counts: int) -> None:
@@ -190,11 +192,11 @@ def _first(error: ValidationError | RewardgenError | TypeError) -> str:
     return clean(error, 200)
 
 
-def _key(spec: SliceSpec) -> tuple[str, int]:
+def _key(spec: SliceId) -> tuple[str, int]:
     return spec.candidate_id, spec.seed
 
 
-def _require_all(items: Iterable[SliceSpec], expected: Iterable[SliceSpec]) -> None:
+def _require_all(items: Iterable[SliceId], expected: Iterable[SliceId]) -> None:
     _require(sorted(map(_key, items)) == sorted(map(_key, expected)), "other slices than those of the job")
 
 

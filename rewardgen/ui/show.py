@@ -181,7 +181,8 @@ def _review(history: History, record: CandidateRecord) -> list[RenderableType]:
 
 def _trainings(history: History, id: str) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    for phase, name in (("search", "Training"), ("final", "Training on the fresh seeds")):
+    names = {"search": "Training", "final": "Training on the fresh seeds", "chain": "Link of the winner's chain there"}
+    for phase, name in names.items():
         slices = tuple(run for (of, owner, _), run in history.trained.items() if (of, owner) == (phase, id))
         parts += section(name, _slices(CandidateResult(candidate_id=id, slices=slices))) if slices else []
     return parts

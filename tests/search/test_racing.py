@@ -70,7 +70,7 @@ def a_race(path, fitness, trained, stop_after=99, first=0, **config):
             search_seeds=[first, first + 1, first + 2],
             final_seeds=[5000],
         )
-    run = Context(settings, card(), Parts(*[None] * 8), journal)  # type: ignore[arg-type]
+    run = Context(settings, card(), Parts(*[None] * 9), journal)  # type: ignore[arg-type]
     race(run, partial(Trainer, fitness=fitness, trained=trained, stop_after=stop_after), path / "scratch")
     return History.load(folder)
 

@@ -17,7 +17,7 @@ from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, Traine
 TRAIN = register(
     "train",
     "rewardgen.training.ppo.train_job:train_job",
-    reads=("kernels",),
+    reads=("kernels", "starts"),
     device=("settings", "device"),
     inputs=TASK_FILES,
 )
@@ -59,5 +59,14 @@ def _compiled(setup: TrainerSetup) -> Compiled:
 
 TRAINERS.register(
     "ppo",
-    TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE, has_eyes=True),
+    TrainerKind(
+        ppo_trainer,
+        PpoSettings,
+        "PPO",
+        NORMALISED,
+        profiles=PROFILES,
+        loader=STANDALONE,
+        has_eyes=True,
+        continues=True,
+    ),
 )
