@@ -11,9 +11,13 @@ from rewardgen.export.exporting import export
 from rewardgen.llm.analysis_text import origin_text
 from rewardgen.report.run_files import write_best
 from rewardgen.search import lifecycle
+from rewardgen.search.chains import begun
+from rewardgen.search.context import Context
+from rewardgen.search.evaluating import train
 from rewardgen.search.forecast import forecast, remaining
-from rewardgen.store.history import History
+from rewardgen.store.history import Generation, History
 from rewardgen.store.journal import SilentListener
+from rewardgen.store.records import Candidate, SliceSpec, Slot
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.training.artifacts import policy_names, start_name
 from tests.search.parts import Crew, Listener, a_search
@@ -95,15 +99,42 @@ def test_a_seed_that_the_parent_lacks_begins_from_the_parents_best_seed(tmp_path
         assert crew.policies["search", id, seed] == f"{of}: {parent} {id}"
 
 
-def test_all_seeds_of_a_parent_are_trained_before_those_of_its_child(tmp_path):
-    crew = Climber(fitness=lambda id: 1.0)
-    search, history = coevolved(tmp_path, crew, generations=3, leaders=4, leader_seeds=5)
+def test_a_further_seed_that_parent_and_child_get_together_is_trained_by_the_parent_first(tmp_path):
+    search, history = coevolved(tmp_path, Climber(), generations=2)
     search()
-    order = [what for kind, what in crew.calls if kind == "train search"]
-    starts = {spec: result.start for spec, result in history.trained.items() if spec[0] == "search" and result.start}
-    same = [(id, start) for (_, id, seed), start in starts.items() if start[1] == seed > 1]
-    assert same, "a further seed begins from the parent's further seed"
-    assert all(order.index(f"{start[0]}/{start[1]}") < order.index(f"{id}/{start[1]}") for id, start in same)
+    (parent,) = history.chain("g01-k0")
+    history.extra_seeds |= {("search", id): (7,) for id in (parent, "g01-k0")}
+    train(Context(*search.args), "search", {id: history.record(id).candidate.source for id in ("g01-k0", parent)})
+    assert history.trained["search", "g01-k0", 7].start == (parent, 7)
+
+
+class Level(Climber):
+    """All its trainings reach the same fitness, and end in the order that is asked for or backwards."""
+
+    step = 1
+
+    def train(self, rewards, slices, **options):
+        super().train(rewards, slices[:: self.step], **options)
+
+    def _slice(self, id, seed):
+        return super()._slice(id, seed).model_copy(update={"final_fitness": 1.0})
+
+
+def test_the_order_in_which_trainings_end_decides_nothing(tmp_path):
+    starts = []
+    for step in (1, -1):
+        crew = Level()
+        crew.step = step
+        search, history = coevolved(tmp_path / f"order{step}", crew, generations=1, seeds=3, final_seeds=1)
+        search()
+        slot = Slot(candidate_id="g01-k0", operator="edit", parents=("g00-k0",), inherits=True)
+        history.generations.append(Generation(index=1, slots=(slot,)))
+        source = history.record("g00-k0").candidate.source
+        history.designed["g01-k0", 0] = Candidate(
+            id="g01-k0", generation=1, operator="edit", parents=("g00-k0",), source=source
+        )
+        starts.append(begun(Context(*search.args), "search", SliceSpec(candidate_id="g01-k0", seed=7)).start)
+    assert starts == [("g00-k0", 0)] * 2
 
 
 def test_the_last_reward_of_a_full_chain_is_replaced(tmp_path):
@@ -161,6 +192,16 @@ def test_a_chain_that_breaks_fails_its_winner_and_the_next_is_compared_for_its_o
     assert crew.policies["final", "human", 5000] == "5000: human", "trained again, for the steps of one reward"
     assert "chain" not in summary.conclusion
     assert History.load(RunFolder(tmp_path)).result("final", "human") == history.result("final", "human")
+
+
+def test_other_rewards_train_again_where_the_next_winner_has_a_longer_chain(tmp_path):
+    crew = Climber(fitness=lambda id: {"g00-k1": 9.0, "g02-k0": 8.0}.get(id, 1.0), broken=[("final", "g00-k1")])
+    search, history = coevolved(tmp_path, crew)
+    summary = search()
+    links = 1 + len(history.chain("g02-k0"))
+    assert summary.chosen == "g02-k0" and links > 1
+    assert crew.policies["final", "human", 5000] == f"5000: human x{links}"
+    assert history.result("final", "human").slices[0].env_steps == 1000 * links
 
 
 @pytest.mark.parametrize("stop", range(17, 80, 3))
