@@ -174,6 +174,16 @@ def test_a_resumed_run_asks_the_same_question_again(tmp_path, monkeypatch):
     assert asked[0] == asked[1]
 
 
+def test_the_time_limit_ends_the_asking_and_the_question_is_over(tmp_path, monkeypatch):
+    with asking_run(tmp_path, monkeypatch, max_minutes=0.03) as run:
+        person = Person(run)
+        turn = person.asked()["turn"]
+        state = until(lambda: (state := person.state())["over"] and state)
+        assert state["turn"] is None and person.post({"turn": turn, "answer": "left"}) == 409
+        run.thread.join(20)
+        assert run.history.comparisons == [] and "time limit" in run.history.stop_reason
+
+
 def test_control_characters_of_a_reason_are_removed(run):
     person = Person(run)
     why = f"a\x1b[31m\u202eb\n\tc {HOSTILE}"
