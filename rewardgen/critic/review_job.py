@@ -16,11 +16,13 @@ from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.critic.detectors import not_available
+from rewardgen.critic.probe.observation import Observer
 from rewardgen.critic.probe.probe import probe
 from rewardgen.critic.probe.probed_reward import failure, finding
 from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.critic.probe.stages import Machine
 from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
+from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.pricing import RewardProgram, price, price_rows
 from rewardgen.reward.program import RewardError, compile_reward
@@ -147,10 +149,11 @@ class _Reward:
 
 
 class _Form(NamedTuple):
-    """Pay of a reward without shaping, and the numbers at which it bends."""
+    """Pay of a reward without shaping, the numbers at which it bends, and a digest of a reward that observes."""
 
     reward: CanonicalReward
     limits: Counter[float]
+    observes: str
 
 
 class _Review:
@@ -185,7 +188,9 @@ class _Review:
     def _probe(self, reward: _Reward) -> tuple[Finding, ...]:
         try:
             with time_limit(TIME_LIMIT_S):
-                return probe(reward.call, reward.program.inputs, reward.source, self.transitions, reward.machine)
+                program = reward.program
+                observer = Observer(program, reward.spec.tunables) if program.observed else None
+                return probe(reward.call, program.inputs, reward.source, self.transitions, reward.machine, observer)
         except RewardError as error:
             return (failure(error, "when it is compiled"),)
         except OutOfTimeError:
@@ -216,7 +221,8 @@ class _Review:
     def _form(self, reward: _Reward) -> _Form | None:
         def form() -> _Form:
             limits = reward.source.limits({**reward.program.tunables, **reward.spec.tunables})
-            return _Form(self._measure.canonical(reward.call, reward.program.inputs), limits)
+            observes = source_fingerprint(reward.spec.source) if reward.program.observed else ""
+            return _Form(self._measure.canonical(reward.call, reward.program.inputs), limits, observes)
 
         return _or_none(form)
 
@@ -229,12 +235,12 @@ class _Review:
 
 
 def _distance(one: _Form, other: _Form) -> float | None:
-    """Return the distance; None if a component never pays, or the rewards bend at different numbers.
+    """Return the distance; None if a component never pays, the rewards bend at different numbers, or one observes.
 
-    No recorded state need lie between two such numbers.
+    No recorded state need lie between two such numbers. With the same pay, policies that see more may learn more.
     """
-    silent = one.reward.silent or other.reward.silent
-    return None if silent or one.limits != other.limits else distance(one.reward.total, other.reward.total)
+    unlike = one.reward.silent or other.reward.silent or one[1:] != other[1:]
+    return None if unlike else distance(one.reward.total, other.reward.total)
 
 
 def _or_none(gate: Callable[[], Result | None]) -> Result | None:

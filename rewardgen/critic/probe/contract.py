@@ -25,8 +25,12 @@ Situation = tuple[str, dict[str, float], Inputs]
 """Words, numbers, and inputs, (n, ...)."""
 
 
-def check_contract(reward: ProbedReward) -> Iterator[Finding]:
+def check_contract(reward: ProbedReward, *, signal: bool = True) -> Iterator[Finding]:
     """Find the reasons why a reward cannot be trained with; its shape was checked when it was called.
+
+    Args:
+        reward: The reward.
+        signal: True to require that a component varies.
 
     Raises:
         RewardError: It fails in the second call on the same transitions.
@@ -39,7 +43,8 @@ def check_contract(reward: ProbedReward) -> Iterator[Finding]:
         except RewardError as error:
             yield failure(error, where, evidence)
             break
-    yield from _no_signal(reward)
+    if signal:
+        yield from _no_signal(reward)
 
 
 def _impurities(reward: ProbedReward) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from rewardgen.critic.detectors import DETECTORS
 from rewardgen.critic.probe.contract import check_contract
 from rewardgen.critic.probe.invariances import check_invariances
 from rewardgen.critic.probe.loops import check_loops
+from rewardgen.critic.probe.observation import Observer, check_observation, check_observer
 from rewardgen.critic.probe.pairs import check_pairs
 from rewardgen.critic.probe.probed_reward import Call, ProbedReward, failure
 from rewardgen.critic.probe.reward_source import RewardSource
@@ -69,6 +70,8 @@ DETECTORS.add(
         "pay `stage - prev_stage`",
         severity="both",
     ),
+    Detector("observed-large", "a number beyond 1000 for policies to see", check_observation, "divide it"),
+    Detector("observed-constant", "a number for policies to see that never varies", check_observation, "remove it"),
 )
 
 
@@ -78,6 +81,7 @@ def probe(
     source: RewardSource,
     transitions: TransitionSet,
     machine: Machine | None = None,
+    observer: Observer | None = None,
 ) -> tuple[Finding, ...]:
     """Run a reward on recorded transitions and beyond them.
 
@@ -87,6 +91,7 @@ def probe(
         source: Its syntax.
         transitions: Of its task.
         machine: Its stages, if it has any.
+        observer: Its `observe`, if it has one.
 
     Returns:
         Rejections if it cannot be trained with; otherwise the findings of all detectors.
@@ -94,8 +99,9 @@ def probe(
     findings: tuple[Finding, ...]
     try:
         components = call({name: transitions.inputs[name] for name in reads})
-        reward = ProbedReward(call, reads, transitions, source, components, machine)
-        findings = tuple(check_contract(reward))
+        eyes = observer.on(transitions, source) if observer else None
+        reward = ProbedReward(call, reads, transitions, source, components, machine, eyes)
+        findings = (*check_contract(reward), *(check_observer(eyes) if eyes else ()))
     except RewardError as error:
         findings = (failure(error, "on recorded transitions", {"transitions": len(transitions)}),)
     else:

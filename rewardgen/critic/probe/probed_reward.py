@@ -39,6 +39,7 @@ class ProbedReward:
         source: Its syntax.
         components: Its components on the transitions, each (M,).
         machine: Its stages, if it has any.
+        eyes: Its `observe`, with the columns as components, if it has one.
     """
 
     call: Call
@@ -47,6 +48,7 @@ class ProbedReward:
     source: RewardSource
     components: Mapping[str, Tensor]
     machine: Machine | None = None
+    eyes: ProbedReward | None = None
 
     @cached_property
     def inputs(self) -> Inputs:
