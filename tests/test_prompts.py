@@ -260,6 +260,17 @@ def test_stages_are_described_only_where_they_are_allowed():
     assert "Divide into stages" in designer_messages(allowed)[1].content
 
 
+def test_observations_are_described_only_where_they_are_allowed():
+    card = hopper().model_copy(update={"unobserved": ("height", "x_velocity")})
+    allowed = request("observe", card=card).model_copy(update={"evolve_observation": True})
+    text, asked_for = (message.content for message in designer_messages(allowed))
+    assert "`def observe(height, prev_action, *, scale: float = 0.5)`" in text and "and `stage`" not in text
+    assert "No weighted sum of its present observation gives `height`, `x_velocity`." in text
+    assert "OBSERVED" not in system() and "what it cannot see" in asked_for
+    both = designer_messages(allowed.model_copy(update={"stages": True}))[0].content
+    assert "still to be chosen), and `stage`." in both
+
+
 # The task.
 
 

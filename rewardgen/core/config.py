@@ -109,6 +109,8 @@ class RunConfig(Frozen):
     """Answers of a judge that compares episodes, after each generation at most; fewer once the best one is settled."""
     stages: bool = False
     """Allow rewards in stages: a small state machine is their memory, for tasks with an order (docs/stages.md)."""
+    evolve_observation: bool = False
+    """Allow rewards to give policies up to 16 numbers to see, besides the task's observation (docs/observation.md)."""
     patience: int = Field(default=3, ge=1)
     """Generations without a gain beyond noise before the search stops; after two, it adds fresh drafts."""
     target_fitness: float | Literal["human"] | None = None
@@ -153,10 +155,12 @@ class RunConfig(Frozen):
     def _options_fit_together(self) -> RunConfig:
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
-        if (self.fit or self.stages) and self.strategy == "best-of-n":
-            raise UsageError("`--strategy best-of-n` changes no earlier reward", "leave out `--fit` and `--stages`")
-        if self.stages and self.model == BUILTIN:
-            raise UsageError(f"the model `{BUILTIN}` writes no stages", "name a language model with `--model`")
+        if (self.fit or self.stages or self.evolve_observation) and self.strategy == "best-of-n":
+            hint = "leave out `--fit`, `--stages` and `--evolve-observation`"
+            raise UsageError("`--strategy best-of-n` changes no earlier reward", hint)
+        if (self.stages or self.evolve_observation) and self.model == BUILTIN:
+            what = "stages" if self.stages else "observations"
+            raise UsageError(f"the model `{BUILTIN}` writes no {what}", "name a language model with `--model`")
         if self.strategy == COEVOLVE and self.executor != PROCESSES:
             message = f"`--strategy {COEVOLVE}` trains on this machine, where the policies of parents are"
             raise UsageError(message, "leave out `--executor`, or take `--strategy evolve`")

@@ -116,7 +116,8 @@ def designer_messages(design_request: DesignRequest) -> tuple[Message, ...]:
     card = design_request.card
     ends, ends_well = bool(card.termination_causes), card.benign_terminations
     facts = {"ends": ends, "ends_badly": ends and not ends_well, "success_ends": card.success_terminates}
-    facts |= {"stages": design_request.stages, "judged": card.judged}
+    facts |= {"stages": design_request.stages, "judged": card.judged, "unobserved": card.unobserved}
+    facts["observes"] = design_request.evolve_observation
     return _pair("designer/system", _design_request(design_request), **facts)
 
 

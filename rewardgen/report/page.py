@@ -18,6 +18,7 @@ from rewardgen.report.ledger import ledger_of, origins
 from rewardgen.report.rendering import packed, render_page, rounded
 from rewardgen.report.reward_report import reward_report
 from rewardgen.report.transcripts import Calls, call_data, read_calls
+from rewardgen.reward.observation import eyes_text
 from rewardgen.store.history import History, Phase, status_of
 from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateRecord, Finding, SliceResult
@@ -219,6 +220,7 @@ def _candidate_detail(history: History, record: CandidateRecord) -> dict[str, An
         "diagnosis": "",
         "components": _components(training_curves(record.result)) if record.result else {},
         "stages": _stages(record),
+        "seen": eyes_text(candidate.source),
     }
     if candidate.repairs:
         first, verdict = history.designed[candidate.id, 0], history.reviewed.get((candidate.id, 0))

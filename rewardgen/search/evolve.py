@@ -47,6 +47,8 @@ class Evolve:
         ranking = self._judge.rank(records)
         archive = ranking.ids
         mix = _mix(archive, stalled_generations(records, self._judge))
+        if self._config.evolve_observation and archive:
+            mix = ("observe", *mix)
         if self._config.stages and archive:
             mix = ("stage", *mix)
         hints = lenses(self._config.seed, sum(record.candidate.operator in _WITH_LENS for record in records))

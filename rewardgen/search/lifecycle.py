@@ -276,10 +276,10 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
             "give a number, or write a `human_reward` in the task file",
         )
     trainer = config.trainer or trainer_of(task)
-    if config.stages and not TRAINERS.get(trainer).has_eyes:
-        raise UsageError(
-            f"policies of the trainer `{trainer}` do not see stages", "leave out `--stages`, or take `--trainer ppo`"
-        )
+    if (config.stages or config.evolve_observation) and not TRAINERS.get(trainer).has_eyes:
+        what, option = ("stages", "--stages") if config.stages else ("what a reward observes", "--evolve-observation")
+        hint = f"leave out `{option}`, or take `--trainer ppo`"
+        raise UsageError(f"policies of the trainer `{trainer}` do not see {what}", hint)
     if config.strategy == COEVOLVE and not TRAINERS.get(trainer).continues:
         hint = "leave out `--strategy`, or take `--trainer ppo`"
         raise UsageError(f"the trainer `{trainer}` does not train a policy further", hint)

@@ -56,6 +56,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         feedback=feedback_for(history, generation),
         stages=run.config.stages,
         inherits=slot.inherits,
+        evolve_observation=run.config.evolve_observation,
         seed=slot.seed,
     )
 

@@ -31,11 +31,11 @@ from rewardgen.store.measurements import (
 from rewardgen.store.names import BaselineId, CandidateId, FileName
 
 Operator = Literal[
-    "draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "stage", "fit", "baseline"
+    "draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "stage", "observe", "fit", "baseline"
 ]
 """Job of the designer: `draft` begins with nothing, `explore` looks for an approach unlike its parent's, the others
-change their parents; `stage` divides the task into stages. `fit` sets weights without a designer, see `Slot.fit`.
-`baseline` is a reward of the task's own."""
+change their parents; `stage` divides the task, `observe` shows policies more. `fit` sets weights without a designer,
+see `Slot.fit`. `baseline` is a reward of the task's own."""
 
 Severity = Literal["reject", "warn"]
 
@@ -106,6 +106,8 @@ class TaskCard(Frozen):
     action_high: tuple[float, ...]
     observation_size: int
     observation: str
+    unobserved: tuple[str, ...] = ()
+    """Variables with a part that varies and that no weighted sum of the observation gives."""
     body: str = ""
     """Mass [kg] and strength [N, N m] of the robot in words; empty if unknown."""
     reset: str
@@ -581,4 +583,6 @@ class DesignRequest(Frozen):
     """True if the reward may have stages."""
     inherits: bool = False
     """True if the policy is trained from that of the first parent."""
+    evolve_observation: bool = False
+    """True if the reward may add to the observation of policies."""
     seed: int = 0

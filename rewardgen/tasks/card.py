@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rewardgen.sim.episodes import Episode, Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
 from rewardgen.sim.variables import Var
-from rewardgen.sim.vec_env import ENDED, ENV_REWARD
+from rewardgen.sim.vec_env import ENDED, ENV_REWARD, Step
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
@@ -22,6 +22,12 @@ from rewardgen.tasks.protocol import Task
 PROBE_ENVS = 8
 """Episodes per trivial policy."""
 _PROBE_SEED = 20_000_003
+_MOST_ENTRIES = 256
+"""Entries of an observation up to which variables are compared with it."""
+_COMPARED = 250
+"""Most steps of all envs for the comparison."""
+_UNEXPLAINED = 0.02
+"""Share of a variable's variance that a linear function of the observation must leave."""
 
 
 def measure_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -57,8 +63,11 @@ def measure_card(
         TaskError: The task breaks its contract.
     """
     envs = task.make_envs([_PROBE_SEED], PROBE_ENVS)
+    seen: list[Step] = []
     if recordings is None:
-        recordings = {name: record_episodes(envs, policy) for name, policy in trivial_policies(envs).items()}
+        watch = (lambda step, alive: seen.append(step)) if envs.observation_size <= _MOST_ENTRIES else None
+        policies = trivial_policies(envs)
+        recordings = {name: record_episodes(envs, policy, watch=watch) for name, policy in policies.items()}
     fixed = envs.beyond_actions()
     episodes = [recording.episode for recording in recordings.values()]
     return TaskCard(
@@ -75,6 +84,7 @@ def measure_card(
         action_high=_rounded(envs.action_high),
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
+        unobserved=tuple(_unobserved(seen, [*task.declared()])),
         body=envs.body_words,
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
@@ -89,6 +99,26 @@ def measure_card(
         episode_steps=task.episode_steps,
         probes=tuple(probe(task, name, recording) for name, recording in recordings.items()),
     )
+
+
+def _unobserved(steps: Sequence[Step], names: Sequence[str]) -> Iterator[str]:
+    """Yield the variables with a part that varies and that is no linear function of the observation."""
+    if not steps or not names:
+        return
+    some = steps[:: -(-len(steps) // _COMPARED)]
+    rows = [torch.cat([step.final_observation for step in some])]
+    for name in names:
+        values = torch.cat([step.inputs[name] for step in some])
+        rows.append(values.reshape(len(values), -1))
+    whole = torch.cat(rows, 1).double()
+    whole = whole[whole.isfinite().all(1)]
+    whole -= whole.mean(0)
+    whole /= whole.std(0).clamp(min=1e-6)
+    observed, values = whole.tensor_split((rows[0].shape[1],), 1)
+    left = values - observed @ torch.linalg.lstsq(observed, values, driver="gelsd").solution
+    for name, parts in zip(names, left.split([part.shape[1] for part in rows[1:]], 1), strict=True):
+        if bool((parts.square().mean(0) > _UNEXPLAINED).any()):
+            yield name
 
 
 def _ends_pay(episodes: Sequence[Episode]) -> bool:

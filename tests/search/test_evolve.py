@@ -133,7 +133,18 @@ def test_stages_are_asked_for_where_they_are_allowed_and_there_is_a_parent():
     assert "stage" not in {slot.operator for slot in plan([record("g00-k0", 1.0)], 1, 6, seed=0)}
 
 
-@pytest.mark.parametrize("option", [{"fit": 1}, {"stages": True, "model": "openai/x"}])
+def test_one_candidate_of_a_later_generation_gives_policies_more_to_see_where_that_is_allowed():
+    config = RunConfig(task="point", candidates=6, model="openai/x", stages=True, evolve_observation=True)
+    slots = Evolve(config, JUDGE).plan([record("g00-k0", 1.0)], 1)
+    assert [slot.operator for slot in slots[:2]] == ["stage", "observe"]
+    assert [slot.operator for slot in slots].count("observe") == 1 and slots[1].parents == ("g00-k0",)
+    assert {slot.operator for slot in Evolve(config, JUDGE).plan([], 0)} == {"draft"}
+
+
+MODEL = {"model": "openai/x"}
+
+
+@pytest.mark.parametrize("option", [{"fit": 1}, {"stages": True} | MODEL, {"evolve_observation": True} | MODEL])
 def test_drafts_alone_are_neither_fitted_nor_divided(option):
     with pytest.raises(UsageError, match="changes no earlier reward"):
         RunConfig(task="point", strategy="best-of-n", **option)
@@ -143,3 +154,5 @@ def test_the_built_in_designer_writes_no_stages():
     with pytest.raises(UsageError, match="writes no stages") as caught:
         RunConfig(task="point", stages=True)
     assert "--model" in caught.value.hint
+    with pytest.raises(UsageError, match="writes no observations"):
+        RunConfig(task="point", evolve_observation=True)

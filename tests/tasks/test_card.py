@@ -42,6 +42,11 @@ def test_ranges_leave_out_the_padding_after_an_episodes_end():
     assert height.minimum[0] > 0.9
 
 
+def test_variables_that_no_weighted_sum_of_the_observation_gives_are_named():
+    assert card_of(str(POINT)).unobserved == ()
+    assert card_of("hopper").unobserved == ("x_position", "healthy")
+
+
 def test_the_card_never_shows_code_of_fitness_or_success(tmp_path):
     text = card_of(point(tmp_path, ("< 0.1)", "< 0.1357)"))).model_dump_json()
     assert "0.1357" not in text and "episode.share" not in text

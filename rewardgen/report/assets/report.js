@@ -215,6 +215,7 @@
       ended && el("p", { class: "caution" }, ticked(row.reason)),
       told.length && code.length ? el("div", { class: "two even" }, el("div", {}, told), el("div", {}, code)) : el("div", {}, told, code),
       ...stages(detail.stages),
+      ...words("What policies see", detail.seen),
       ...detail.trainings.flatMap(training),
       ...components(detail.components),
       talk(id),
