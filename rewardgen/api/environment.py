@@ -9,6 +9,7 @@ import torch
 
 from rewardgen.api.reward import Reward, reward_source
 from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.reward.observation import seen_besides
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import BASELINES
 from rewardgen.tasks.loading import load_task
@@ -21,7 +22,8 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
     """Make a `gymnasium.Env` of a task. Runs the task file in this process: read the file first.
 
     At every step `info` holds the `components` of the reward and the `variables` of the task; at the end of an
-    episode also its `fitness` and `success`.
+    episode also its `fitness` and `success`. Where the policies of the reward see its stages, or what it observes,
+    observations end with these numbers.
 
     Args:
         task: Name of a shipped task, or path of a task file.
@@ -44,10 +46,11 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
     names = [*loaded.declared(), "action"]
     names += [f"prev_{name}" for name in names]
     names += HIDDEN if paid.source in baseline_sources(loaded).values() else ()
-    if unknown := [name for name in paid.inputs if name not in names]:
+    if unknown := [name for name in (*paid.inputs, *paid.program.observes) if name not in names]:
         raise UsageError(f"the reward reads `{unknown[0]}`, which the task lacks", did_you_mean(unknown[0], names))
     pay = paid.in_steps()
-    return TaskEnv(loaded, lambda inputs: pay(inputs, inputs[BEGINS]))
+    see = (lambda inputs: pay.see(inputs, inputs[BEGINS])) if seen_besides(paid.source) else None
+    return TaskEnv(loaded, lambda inputs: pay(inputs, inputs[BEGINS]), see)
 
 
 class TrainedPolicy:

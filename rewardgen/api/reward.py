@@ -93,26 +93,46 @@ class Reward:
         tensors = _of_envs({name: tensor if tensor.dim() else tensor.view(1) for name, tensor in tensors.items()})
         return _in_time(lambda: price_rows(self.program, tensors, tunables))
 
-    def in_steps(self) -> Callable[[Mapping[str, Tensor], Tensor], dict[str, Tensor]]:
-        """Return a function that prices one control step after another, and remembers the stage of each env.
-
-        It takes the inputs of N envs by name, (N,) or (N, k) float32, and (N,) bool, True where an episode begins, and
-        returns the components as a call of the reward does.
-        """
-        from rewardgen.reward.pricing import price
-
-        carry: Any = None
-
-        def step(inputs: Mapping[str, Tensor], begins: Tensor) -> dict[str, Tensor]:
-            nonlocal carry
-            rows = {name: inputs[name].unsqueeze(0) for name in self.inputs}
-            components, carry = _in_time(lambda: price(self.program, rows, begins.unsqueeze(0), carry))
-            return components.at(0)
-
-        return step
+    def in_steps(self) -> RewardInSteps:
+        """Return a function that prices one control step after another, and remembers the stage of each env."""
+        return RewardInSteps(self.program)
 
     def __repr__(self) -> str:
         return f"<reward {self.name}>\n{self.source}"
+
+
+class RewardInSteps:
+    """A reward of N envs that is called at one control step after another; see `Reward.in_steps`."""
+
+    def __init__(self, program: RewardProgram) -> None:
+        self._program = program
+        self._carry: Any = None
+
+    def __call__(self, inputs: Mapping[str, Tensor], begins: Tensor) -> dict[str, Tensor]:
+        """Return the components of a step as a call of the reward does.
+
+        Args:
+            inputs: Inputs by name, (N,) or (N, k) float32.
+            begins: True on the first step of an episode, (N,) bool.
+        """
+        from rewardgen.reward.pricing import price
+
+        rows = {name: inputs[name].unsqueeze(0) for name in self._program.inputs}
+        components, self._carry = _in_time(lambda: price(self._program, rows, begins.unsqueeze(0), self._carry))
+        return components.at(0)
+
+    def see(self, inputs: Mapping[str, Tensor], begins: Tensor) -> Tensor:
+        """Return what policies see after the task's observation, (N, K) float32.
+
+        Args:
+            inputs: Inputs of the step that was priced last; at a start, `prev_x` is x and actions are zero.
+            begins: True where the episode has no step yet, (N,) bool.
+        """
+        import torch
+
+        stage = torch.zeros_like(begins, dtype=torch.int64)
+        stage = stage if self._carry is None else torch.where(begins, 0, self._carry)
+        return _in_time(lambda: self._program.look({name: inputs[name] for name in self._program.observes}, stage))
 
 
 def _in_time(call: Callable[[], _Result]) -> _Result:

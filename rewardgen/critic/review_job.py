@@ -16,7 +16,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError
 from rewardgen.critic.detectors import not_available
-from rewardgen.critic.probe.observation import Observer
+from rewardgen.critic.probe.observation import eyes_on
 from rewardgen.critic.probe.probe import probe
 from rewardgen.critic.probe.probed_reward import failure, finding
 from rewardgen.critic.probe.reward_source import RewardSource
@@ -189,8 +189,8 @@ class _Review:
         try:
             with time_limit(TIME_LIMIT_S):
                 program = reward.program
-                observer = Observer(program, reward.spec.tunables) if program.observed else None
-                return probe(reward.call, program.inputs, reward.source, self.transitions, reward.machine, observer)
+                look = partial(eyes_on, program, reward.spec.tunables) if program.observed else None
+                return probe(reward.call, program.inputs, reward.source, self.transitions, reward.machine, look)
         except RewardError as error:
             return (failure(error, "when it is compiled"),)
         except OutOfTimeError:

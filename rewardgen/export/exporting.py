@@ -25,16 +25,18 @@ from rewardgen.core.resources import PACKAGE
 from rewardgen.export.vendor import task_source, vendored
 from rewardgen.film.shooting import require_trust
 from rewardgen.reward.export import reward_file
-from rewardgen.reward.observation import eyes_text, seen_besides
+from rewardgen.reward.observation import eyes_text
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.sim.arrays import MOST_BYTES, read_arrays
 from rewardgen.store.history import History
-from rewardgen.store.records import TaskCard
+from rewardgen.store.records import RewardSpec, TaskCard
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.loading import resolve_task
 from rewardgen.tasks.measure import TASK_FILES
+from rewardgen.training.measuring import Play, act
+from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.setup import policy_loader
 from rewardgen.view.facts import MEASURED, chain_files, fitness_text
 
@@ -43,6 +45,8 @@ _POLICY = register("export policy", "rewardgen.export.jobs:policy_job", reads=("
 _TASK = register("export task", "rewardgen.export.jobs:task_job", reads=("policy",), inputs=TASK_FILES)
 
 _LIMITS = Limits(wall_s=300.0)
+_SEED, _STARTS = 7, "export"
+"""Seed of the episode that `check.py` plays again, and the purpose for which it is derived."""
 EXPECTED = "expected.npz"
 """Recorded numbers that `check.py` compares with."""
 
@@ -74,6 +78,13 @@ class Exported(NamedTuple):
         """Class of Stable-Baselines3 whose policies act alike."""
         trainer = self.history.training.trainer if self.history.training else ""
         return {"sac": "SAC", "sb3-sac": "SAC", "sb3-td3": "TD3"}.get(trainer, "PPO")
+
+    @property
+    def eyes(self) -> str:
+        """What its policies see besides the task's observation, in words; empty if they see no more."""
+        training = self.history.training
+        blind = training and not (training.trainer in TRAINERS and TRAINERS.get(training.trainer).has_eyes)
+        return "" if blind else eyes_text(self.source)
 
     @property
     def slug(self) -> str:
@@ -238,6 +249,7 @@ reward, components = reward_and_components(inputs)
 ```
 
 `inputs` is a dict: each name of `INPUTS`, described below, to a tensor (N,) or (N, k) for N steps."""
+    use += f"\n\n{exported.eyes} `seen_besides(inputs)` computes them." if exported.eyes else ""
     return Export(files, use, tested, ("torch",))
 
 
@@ -254,7 +266,7 @@ def _acting(exported: Exported, name: str, use: str, *needs: str) -> Export:
     answer, folder = exported.work(_POLICY, **payload, algorithm=exported.algorithm)
     _require_same(name, answer["difference"], 1e-4)
     tested = f"The actions equal the run's for 256 observations, to {answer['difference']:.1g}."
-    use = "\n\n".join(filter(None, (use, eyes_text(exported.source))))
+    use = "\n\n".join(filter(None, (use, exported.eyes)))
     return Export({name: read_plain(folder / name, MOST_BYTES)}, use, tested, needs)
 
 
@@ -289,11 +301,9 @@ The observation normaliser and the action range are inside; actions are in actua
 def _gymnasium(exported: Exported) -> Export:
     reference = exported.history.config.task if exported.history.config else ""
     task, package = resolve_task(reference), f"{exported.slug}_env"
-    # A policy that sees stages does not fit the environment, whose observations are the task's.
-    acts = exported.policy and not seen_besides(exported.source)
-    loader = policy_loader(exported.history.training) if acts else ""
-    policy = {"policy": str(exported.policy.resolve())} if exported.policy and loader else {}
-    answer, folder = exported.work(_TASK, task=reference, **policy)
+    loader = policy_loader(exported.history.training) if exported.policy else ""
+    policy = {"policy": str(_player(exported, reference))} if loader else {}
+    answer, folder = exported.work(_TASK, task=reference, seed=_SEED, starts=_STARTS, **policy)
     if answer["fingerprint"] != exported.card.fingerprint:
         raise UsageError(f"the task {reference} has changed since the run", "restore its files, or start a new run")
     if answer["reads"]:
@@ -303,6 +313,7 @@ def _gymnasium(exported: Exported) -> Export:
     rows, priced = _priced(exported, folder / EXPECTED)
     model, model_files = _model_files([Path(name) for name in answer["model"]]) if answer["model"] else ("", {})
     words = {"ENVIRONMENT_ID": f"rewardgen/{exported.slug}-v0", "MODEL_FILE": json.dumps(model)[1:-1]}
+    words["WITH_EYES"] = "yes" if exported.eyes else ""
     needs = tuple(sorted({"gymnasium", "numpy", "pydantic", "torch", *map(str, answer["needs"])}))
     inside: Files = {**vendored(), **model_files, "reward.py": reward_file(exported.source)}
     inside |= {"task.py": task_source(task.read_text(), task.name), "__init__.py": _shipped("environment.py", **words)}
@@ -314,7 +325,8 @@ def _gymnasium(exported: Exported) -> Export:
     }
     if policy and exported.policy:
         files |= {"policy.npz": read_plain(exported.policy, MOST_POLICY_BYTES), "policy.py": loader}
-    act = "\n`from policy import load` has the trained policy: `load().act(observation)`." if policy else ""
+    acts = "\n`from policy import load` has the trained policy: `load().act(observation)`." if policy else ""
+    acts += f" {exported.eyes}" if exported.eyes else ""
     use = f"""```python
 from {package} import make_env
 
@@ -322,12 +334,26 @@ env = make_env()  # or gymnasium.make("rewardgen/{exported.slug}-v0") after the 
 ```
 
 The reward is `{package}/reward.py`. `info` holds `components` and `variables` at every step, and `fitness`, `success`
-and `cause` at the end of an episode. `{package}/_rewardgen` is copied from rewardgen.{act}"""
+and `cause` at the end of an episode. `{package}/_rewardgen` is copied from rewardgen.{acts}"""
     tested = (
         f"One episode, fitness {answer['fitness']:.4g}: `reward.py` equals the run in {rows} steps, to 1e-6. `python"
         " check.py` plays it again."
     )
     return Export(files, use, tested, needs)
+
+
+def _player(exported: Exported, task: str) -> Path:
+    """Return the file of a policy that acts in the task's envs: of one with eyes, its actions in the episode."""
+    assert exported.policy is not None
+    if not exported.eyes:
+        return exported.policy.resolve()
+    reward = RewardSpec(candidate_id=exported.id, source=exported.source)
+    play, replays = Play(exported.policy.name, reward, _STARTS), (exported.scratch / "replays").resolve()
+    limits = _LIMITS.model_copy(update={"sandbox": exported.history.sandbox})
+    policies, scratch = exported.policy.parent.resolve(), (exported.scratch / "act").resolve()
+    if unable := act(task, [play], policies, replays, scratch, limits, _SEED, episodes=1):
+        raise UsageError(unable[play.file], "export the reward alone: `--as torch`")
+    return replays / play.file
 
 
 def _model_files(files: list[Path]) -> tuple[str, Files]:

@@ -28,6 +28,7 @@ from rewardgen.tasks.task_env import one_env
 from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.policy import PpoPolicy
+from rewardgen.training.shared.seeding import derive_seed
 
 _ROWS = 256
 _SEED = 7
@@ -48,18 +49,23 @@ def reward_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """
     arrays = read_arrays(Path(payload["inputs"]))
     program = compile_reward(payload["source"])
-    if missing := [name for name in program.inputs if _INPUT + name not in arrays]:
+    reads = dict.fromkeys((*program.inputs, *program.observes))
+    if missing := [name for name in reads if _INPUT + name not in arrays]:
         if missing[0] in HIDDEN:
             raise UsageError("the environment's own reward has no code to export", "export it as `gymnasium`")
         raise UsageError(f"the recorded transitions have no `{missing[0]}`", "they are of another task: delete them")
-    columns = {name: arrays[_INPUT + name] for name in program.inputs}
+    columns = {name: arrays[_INPUT + name] for name in reads}
     inputs = {name: torch.from_numpy(value.astype(np.float32)) for name, value in columns.items()}
-    expected = price(program, {name: value.unsqueeze(1) for name, value in inputs.items()}).components.view(-1)
+    priced = price(program, {name: value.unsqueeze(1) for name, value in inputs.items()}).components
+    expected = priced.view(-1)
     module: dict[str, Any] = {"__name__": "reward"}
     exec(compile(reward_file(payload["source"]), "reward.py", "exec", dont_inherit=True), module)
     total, components = _by_the_file(module, {name: value.clone() for name, value in inputs.items()})
     differences = [_difference(total, expected.total)]
     differences += [_difference(components[name], value) for name, value in expected.items()]
+    if "seen_besides" in module:
+        stage = torch.zeros(len(total), dtype=torch.int64) if priced.stage is None else priced.stage[:, 0]
+        differences.append(_difference(module["seen_besides"](inputs, stage), program.look(inputs, stage)))
     _save(payload, {"total": expected.total})
     return {"rows": len(total), "difference": max(differences)}
 
@@ -85,7 +91,8 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     """Play an episode of a task, with a policy or at random, and list the task's parts.
 
     Args:
-        payload: `task`, `folder` to write to, and perhaps a `policy`.
+        payload: `task`, `folder` to write to, and perhaps a `policy`; `seed` and `starts`, the purpose for which the
+            episode's seed is derived.
         report: Unused.
 
     Returns:
@@ -93,7 +100,8 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         simulator; `reads`; `fitness`.
     """
     task = load_task(payload["task"])
-    envs = one_env(task, _SEED)
+    seed = derive_seed(payload["seed"], payload["starts"])
+    envs = one_env(task, seed)
     act = load_policy(Path(payload["policy"])).act if payload.get("policy") else trivial_policies(envs)["random"]
     observations: list[Tensor] = []
 
@@ -105,7 +113,7 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     recording = record_episodes(envs, acting, names=[*names, *(f"prev_{name}" for name in names)], anew=True)
     measured = measure_episodes(task, recording.episode)
     inputs = {_INPUT + name: value[:, 0] for name, value in recording.inputs.items()}
-    facts = {"fitness": measured.fitness[0], "success": measured.success[0], "seed": torch.tensor(_SEED)}
+    facts = {"fitness": measured.fitness[0], "success": measured.success[0], "seed": torch.tensor(seed)}
     seen = torch.cat(observations)[: int(recording.episode.lengths)]
     _save(payload, {**inputs, **facts, "observations": seen, "actions": recording.inputs["action"][:, 0]})
     return {

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rewardgen.core.errors import UsageError
 from rewardgen.reward.language import check_language
+from rewardgen.reward.observation import OBSERVE, eyes_text, observed_names
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import Scope, split_module
 from rewardgen.reward.signature import read_signature
@@ -23,7 +24,7 @@ _LEFT_OUT = "#: "
 """Prefix of a source line that is a comment in the file."""
 _NUMPY = "numpy__"
 """Name of the numpy aliases; names with a double underscore are refused in rewards."""
-_OURS = ("reward_and_components", "INPUTS")
+_OURS = ("reward_and_components", "INPUTS", "seen_besides")
 _KEPT = ("torch", "math", "typing")
 _HERE = Path(__file__).parent
 
@@ -49,6 +50,7 @@ def reward_file(source: str) -> str:
     inputs, staged = _quoted(read_signature(source).inputs), bool(stage_names(source))
     call, more = (_STAGED_CALL, ", stage") if staged else ("compute_reward(*arguments, **constants)", "")
     footer = (_STAGED if staged else _PURE).format(inputs=inputs) + _ADDED_UP.format(call=call, more=more)
+    footer += _eyes(source)
     parts = (_HEADER, "\n".join(_imports(scope, tree)), *_helpers(scope, tree))
     text = "\n\n".join((*parts, _BEGINS, body, _ENDS + footer))
     try:
@@ -76,6 +78,19 @@ def reward_in(text: str) -> str:
         return source if reward_file(source) == text else text
     except UsageError:
         return text
+
+
+def _eyes(source: str) -> str:
+    """Return the function of what policies see besides the task's observation; empty if they see no more."""
+    stages, parts = stage_names(source), []
+    if stages:
+        parts.append(f"torch.nn.functional.one_hot(stage, {len(stages)}).to(torch.float32)")
+    if observed_names(source):
+        inputs, _ = read_signature(source).functions[OBSERVE]
+        named = {"stage": "stage.clone()", "prev_action": 'inputs["action"].clone()'}
+        arguments = ", ".join(named.get(name) or f'inputs["{name}"].clone()' for name in inputs)
+        parts.append(f"observe({arguments}).to(torch.float32)")
+    return _SEEN.format(text=eyes_text(source), parts=", ".join(parts)) if parts else ""
 
 
 def _body(source: str, tree: ast.Module) -> str:
@@ -245,3 +260,17 @@ _ADDED_UP = """
         residual = torch.where(residual.abs() <= 1e-5 * torch.stack(list(parts.values())).abs().amax(0), 0.0, residual)
     return total, {{**parts, "residual": residual}}{more}
 """
+
+_SEEN = '''
+
+def seen_besides(inputs, stage=None):
+    """Return what policies see after the task's observation, (N, K) float32. {text}
+
+    Takes the inputs of the last step, by name, and the stage after it. Where an episode begins: the variables of its
+    start, `prev_x` the same as x, actions of zero, and stage 0 or None.
+    """
+    if stage is None:
+        first = next(iter(inputs.values()))
+        stage = torch.zeros(len(first), dtype=torch.int64, device=first.device)
+    return torch.cat(({parts},), 1)
+'''

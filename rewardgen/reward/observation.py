@@ -22,8 +22,7 @@ from rewardgen.reward.stages import check_names, declared_names, stage_names
 from rewardgen.store.records import Finding
 
 OBSERVE, OBSERVED = "observe", "OBSERVED"
-MOST_OBSERVED = 16
-"""Most numbers that `observe` returns for an env."""
+_MOST = 16
 _EXAMPLE = f'name its columns: `{OBSERVED} = ("distance", "last push")`'
 _NO_INPUTS = {
     "action": "take `prev_action`, the action that led to the present state: the policy has not chosen the next one",
@@ -69,7 +68,7 @@ def check_observation(tree: ast.Module) -> Iterator[Finding]:
     for argument in (argument for node in functions for argument in node.args.args if argument.arg in _NO_INPUTS):
         message = f"has an `{OBSERVE}` with `{argument.arg}`"
         yield refusal("signature", "observation", message, _NO_INPUTS[argument.arg], argument.lineno)
-    yield from check_names(tree, OBSERVED, OBSERVE, "observation", (1, MOST_OBSERVED), _EXAMPLE)
+    yield from check_names(tree, OBSERVED, OBSERVE, "observation", (1, _MOST), _EXAMPLE)
 
 
 def _functions(tree: ast.Module) -> list[ast.FunctionDef]:

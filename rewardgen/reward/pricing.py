@@ -63,12 +63,12 @@ class RewardProgram(Protocol):
         """
         ...
 
-    def observe(self, inputs: Mapping[str, Tensor], tunables: Constants = _DEFAULTS) -> Tensor:
-        """Return what policies see of N states besides the task's observation, (N, len(observed)) float32.
+    def look(self, inputs: Mapping[str, Tensor], stage: Tensor, tunables: Constants = _DEFAULTS) -> Tensor:
+        """Return what policies see of N states after the task's observation: stages one-hot, then `observed`.
 
         Args:
-            inputs: Every input of `observes`, as of the step that led to the states, and `stage` after it, (N,) int64;
-                name to (N, ...). `observe` works on copies, and takes `action` as `prev_action`.
+            inputs: Every input of `observes`, as of the step that led to the states, name to (N, ...).
+            stage: Stage of each env, (N,) int64; without stages it only tells N and the device.
             tunables: Values for the constants, floats or (N,).
 
         Raises:

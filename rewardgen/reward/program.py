@@ -103,22 +103,24 @@ class Program:
             raise RewardError(message, None, "shape", "return the same components in every call")
         return components
 
-    def observe(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
-        """Return what policies see of N states besides the task's observation; see `RewardProgram`."""
-        arguments = {**inputs, "prev_action": inputs["action"]} if "action" in inputs else inputs
-        seen = self.call(OBSERVE, {name: arguments[name] for name in self._functions[OBSERVE][0]}, tunables)
-        like = next(iter(inputs.values()))
-        shape = (len(like), len(self.observed))
-        if type(seen) is not Tensor or seen.shape != shape or seen.device != like.device:
+    def look(self, inputs: Mapping[str, Tensor], stage: Tensor, tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
+        """Return what policies see of N states after the task's observation; see `RewardProgram`."""
+        if not self.observed:
+            return torch.zeros(len(stage), 0, device=stage.device)
+        known, names = {**inputs, "stage": stage}, self._functions[OBSERVE][0]
+        arguments = {name: known["action" if name == "prev_action" else name] for name in names}
+        seen = self.call(OBSERVE, arguments, tunables)
+        shape = (len(stage), len(self.observed))
+        if type(seen) is not Tensor or seen.shape != shape or seen.device != stage.device:
             kind = f"shape {tuple(seen.shape)} on {seen.device}" if isinstance(seen, Tensor) else type(seen).__name__
-            message = f"`{OBSERVE}` returned {kind}, expected (N, {shape[1]}) on {like.device}, a column for each name"
+            message = f"`{OBSERVE}` returned {kind}, expected (N, {shape[1]}) on {stage.device}, a column for each name"
             hint = f"end with `return torch.stack((...), -1)`, and name each column in `{OBSERVED}`"
             raise RewardError(message, None, "shape", hint)
         seen = seen.to(torch.float32)
         if not bool((finite := seen.isfinite()).all()):
             column = self.observed[int((~finite).any(0).nonzero()[0])]
-            message = f"`{column}` of `{OBSERVE}` is not finite in {int((~finite).any(1).sum())} of {len(like)} envs"
-            unknown = next((f"`{name}`" for name, value in inputs.items() if not bool(value.isfinite().all())), "")
+            message = f"`{column}` of `{OBSERVE}` is not finite in {int((~finite).any(1).sum())} of {len(stage)} envs"
+            unknown = next((f"`{name}`" for name in self.observes if not bool(inputs[name].isfinite().all())), "")
             message += f", and neither is its input {unknown}" if unknown else ""
             hint = f"{unknown} is unknown at the start of an episode: take other inputs" if unknown else FINITE_HINT
             raise RewardError(message, None, "non-finite", hint)

@@ -57,6 +57,11 @@ class StagedProgram(Program):
         components.stage = torch.stack(after)
         return components, stage
 
+    def look(self, inputs: Mapping[str, Tensor], stage: Tensor, tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
+        """Return the stages, then the numbers of `observe`; see `RewardProgram`."""
+        stages = torch.nn.functional.one_hot(stage, len(self.stages))
+        return torch.cat((stages.float(), super().look(inputs, stage, tunables)), 1)
+
     def next_stage(self, stage: Tensor, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor]) -> Tensor:
         """Return the stage of each env after a step, (N,) int64, from the one before it.
 

@@ -64,16 +64,7 @@ def check_stages(tree: ast.Module) -> Iterator[Finding]:
 def check_names(
     tree: ast.Module, constant: str, function: str, detector: str, number: tuple[int, int], example: str
 ) -> Iterator[Finding]:
-    """Find faults in the tuple of names that a function needs.
-
-    Args:
-        tree: The parsed reward.
-        constant: Name of the tuple.
-        function: Name of the function.
-        detector: Name of the rule.
-        number: Least and largest number of names.
-        example: The hint.
-    """
+    """Find faults in the tuple of names, from a least to a largest number, that a function needs."""
     declared = _declared(tree, constant)
     if declared is None:
         yield refusal("signature", detector, f"has `{function}` but no tuple `{constant}` of names", example)

@@ -284,12 +284,14 @@ class GymVecEnv(VecEnv):
         """Store the reward, success and info of a row."""
         self._reward[row] = one_number(reward)
         self._success[row] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
-        _keep(self._info, row, info)
+        keep_info(self._info, row, info)
 
     def _begin(self, index: int) -> None:
         """Begin the next episode of one environment; only the seed, its index and the episode number decide it."""
         seed = start_seed(self._seeds[index], self._index[index], self._episode[index])
         self._ended[:, self._rows(index)] = False
+        for values in self._start_info.values():
+            values[self._rows(index)] = np.nan
         self._reset(index, seed)
         self._episode[index] += 1
         self._episode_step[index] = 0
@@ -298,13 +300,7 @@ class GymVecEnv(VecEnv):
     def _reset(self, index: int, seed: int) -> None:
         observation, info = self._envs[index].reset(seed=seed)
         self._see(index, observation)
-        self._take_start(index, info)
-
-    def _take_start(self, row: int, info: Mapping[str, Any]) -> None:
-        """Store the info of a row at the start of its episode, NaN where it is missing."""
-        for values in self._start_info.values():
-            values[row] = np.nan
-        _keep(self._start_info, row, info)
+        keep_info(self._start_info, index, info)
 
     def _see(self, index: int, observation: Any) -> None:
         self._raw[index] = observation
@@ -324,7 +320,7 @@ class GymVecEnv(VecEnv):
         return {name: variables[name].float() for name in self._reading.declared}
 
 
-def _keep(kept: Mapping[str, np.ndarray], row: int, info: Mapping[str, Any]) -> None:
+def keep_info(kept: Mapping[str, np.ndarray], row: int, info: Mapping[str, Any]) -> None:
     """Store the values of a row's info; a key that is missing, or has another shape, keeps its value."""
     for key, values in kept.items():
         value = np.asarray(info.get(key, values[row]), dtype=np.float64)

@@ -133,9 +133,7 @@ class VecEnv(Protocol):
         return None
 
     def variables_now(self) -> dict[str, Tensor]:
-        """Return the present variables, (N, ...) each; right after a `reset`, those of the start states.
-
-        NaN where a start state does not tell: an environment may give a variable after a step only.
+        """Return the present variables, (N, ...) each; NaN where the start of an episode does not tell.
 
         Raises:
             TaskError: The envs give variables after a step only.

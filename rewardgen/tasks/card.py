@@ -106,10 +106,8 @@ def _unobserved(steps: Sequence[Step], names: Sequence[str]) -> Iterator[str]:
     if not steps or not names:
         return
     some = steps[:: -(-len(steps) // _COMPARED)]
-    rows = [torch.cat([step.final_observation for step in some])]
-    for name in names:
-        values = torch.cat([step.inputs[name] for step in some])
-        rows.append(values.reshape(len(values), -1))
+    columns = [[step.final_observation for step in some], *([step.inputs[name] for step in some] for name in names)]
+    rows = [torch.cat(column).reshape(len(some) * len(column[0]), -1) for column in columns]
     whole = torch.cat(rows, 1).double()
     whole = whole[whole.isfinite().all(1)]
     whole -= whole.mean(0)

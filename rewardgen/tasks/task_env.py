@@ -12,7 +12,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.episodes import Episode
+from rewardgen.sim.episodes import Episode, start_inputs
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.protocol import Task
@@ -24,6 +24,9 @@ BEGINS = "episode_begins"
 
 RewardFunction = Callable[[Mapping[str, Tensor]], Mapping[str, Tensor]]
 """From the inputs of a step and `BEGINS`, by name, to the reward's components: (1,) each, or (1, k) of inputs."""
+SeeFunction = Callable[[Mapping[str, Tensor]], Tensor]
+"""From the inputs of a step that is paid already, or of a start where `BEGINS` is True, to further entries of the
+observation, (1, K)."""
 
 
 class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
@@ -36,12 +39,13 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     Args:
         task: The task.
         reward: Its reward; reads the task's variables, `action`, and `prev_` of each.
+        see: Further entries of the observation, for policies with the eyes of their reward.
     """
 
     metadata = {"render_modes": []}
 
-    def __init__(self, task: Task, reward: RewardFunction) -> None:
-        self.task, self.reward = task, reward
+    def __init__(self, task: Task, reward: RewardFunction, see: SeeFunction | None = None) -> None:
+        self.task, self.reward, self._see = task, reward, see
         self._envs = one_env(task, 0)
         self._next: Tensor | None = None
         self._running = False
@@ -49,7 +53,10 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self.control_step_s = self._envs.control_step_s
         low, high = (bound.numpy().astype(np.float32) for bound in (self._envs.action_low, self._envs.action_high))
         self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
-        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (self._envs.observation_size,), np.float32)
+        size = self._envs.observation_size
+        if see is not None:
+            size = len(self._seen(self._envs.reset()))
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -63,7 +70,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._next = None
         observation = self._envs.reset() if self._next is None else self._next
         self._next, self._steps, self._running = None, [], True
-        return _array(observation), {}
+        return self._seen(observation), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, SupportsFloat, bool, bool, dict[str, Any]]:
         """See `gymnasium.Env.step`. An action beyond its range is clipped.
@@ -93,7 +100,16 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             causes = [cause for cause, holds in step.causes.items() if holds[0]]
             info |= {"cause": causes[0] if terminated and causes else "time limit", **self._measured(terminated)}
             self._next, self._running = step.observation, False
-        return _array(step.final_observation), sum(components.values()), terminated, truncated, info
+        seen = self._seen(step.final_observation, step.inputs)
+        return seen, sum(components.values()), terminated, truncated, info
+
+    def _seen(self, observation: Tensor, inputs: Mapping[str, Tensor] | None = None) -> np.ndarray:
+        """Return what a policy sees after a step with these inputs, or at a start."""
+        if self._see is not None:
+            begins = torch.tensor([inputs is None])
+            further = self._see({**(start_inputs(self._envs) if inputs is None else inputs), BEGINS: begins})
+            observation = torch.cat((observation, further), 1)
+        return observation[0].numpy().astype(np.float32)
 
     def _measured(self, terminated: bool) -> dict[str, Any]:
         """Return the task's measures of the episode that has just ended."""
@@ -116,10 +132,6 @@ def one_env(task: Task, seed: int) -> VecEnv:
         message = f"several agents act in {task.path.name}, and an environment of Gymnasium has one"
         raise TaskError(message, "train it here; elsewhere, use the original environment")
     return envs
-
-
-def _array(observation: Tensor) -> np.ndarray:
-    return observation[0].numpy().astype(np.float32)
 
 
 def plain(value: Tensor) -> float | np.ndarray:

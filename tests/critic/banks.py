@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from rewardgen.critic.probe.observation import Observer
+from rewardgen.critic.probe.observation import eyes_on
 from rewardgen.critic.probe.probe import probe
 from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.critic.probe.stages import Machine
@@ -48,8 +48,8 @@ def probe_source(source: str, transitions: TransitionSet, **tunables: float) -> 
     program = compile_reward(source)
     machine = Machine(program.staged, tunables) if program.staged else None
     tree = RewardSource(ast.parse(source))
-    observer = Observer(program, tunables) if program.observed else None
-    return probe(lambda rows: price_rows(program, rows, tunables), program.inputs, tree, transitions, machine, observer)
+    look = partial(eyes_on, program, tunables) if program.observed else None
+    return probe(lambda rows: price_rows(program, rows, tunables), program.inputs, tree, transitions, machine, look)
 
 
 def of_trap(name: str, reward: str) -> dict[str, Finding]:

@@ -39,8 +39,11 @@ def compute_reward(x_velocity, joint_velocity, prev_joint_velocity, healthy):
 }
 
 
-def a_run(tmp_path, task="cartpole", source=None, transitions=True, trainer="ppo"):
-    """Folder and history of a finished run on a task, whose chosen reward has a policy for each final seed."""
+def a_run(tmp_path, task="cartpole", source=None, transitions=True, trainer="ppo", eyes=0):
+    """Folder and history of a finished run on a task, whose chosen reward has a policy for each final seed.
+
+    Policies of `ppo` see `eyes` numbers more than the task's observation.
+    """
     folder = RunFolder(tmp_path / "run")
     search, history = a_search(folder.path, Crew(), generations=1)
     search()
@@ -62,22 +65,22 @@ def a_run(tmp_path, task="cartpole", source=None, transitions=True, trainer="ppo
         result = history.trained["final", CHOSEN, seed]
         history.trained["final", CHOSEN, seed] = result.model_copy(update={"policy": name})
         path = folder.policies / "final" / name
-        write_policy(task, envs, path) if trainer == "ppo" else write_network(trainer, envs, path)
+        write_policy(task, envs, path, eyes) if trainer == "ppo" else write_network(trainer, envs, path)
     if transitions:
         save_transitions(folder.transitions, record_transitions(loaded))
     return folder, history
 
 
-def write_policy(task, envs, path):
+def write_policy(task, envs, path, eyes=0):
     """The expert of a task, or a policy that knows nothing but acts up."""
     expert = expert_file(shipped_tasks()[task])
     if expert.is_file():
         path.write_bytes(expert.read_bytes())
         return
-    sizes = NetworkSizes(envs.observation_size, envs.action_size, (32, 16))
+    sizes = NetworkSizes(envs.observation_size + eyes, envs.action_size, (32, 16))
     networks = ActorCritic(sizes, 40 * initial_parameters(sizes, slice_generators([1], "networks", envs.device), 1.0))
-    normaliser = ObservationNormaliser(RunningMoments.zeros(1, envs.observation_size, envs.device))
-    normaliser.update(torch.randn(1, 50, envs.observation_size) + 3)
+    normaliser = ObservationNormaliser(RunningMoments.zeros(1, sizes.observation, envs.device))
+    normaliser.update(torch.randn(1, 50, sizes.observation) + 3)
     StackedPolicy(networks, normaliser, envs.action_low[None], envs.action_high[None]).save(0, path)
 
 

@@ -127,6 +127,65 @@ def test_whole_episodes_of_the_environment_are_those_of_the_run(used):
     assert "an episode of 250 steps equals the run" in told and "the policy acts as in the run" in told
 
 
+EYES = """
+STAGES = ("low", "high")
+OBSERVED = ("push", "angle", "far")
+
+
+def next_stage(stage, pole_upright):
+    return torch.where(pole_upright > -0.98, 1, torch.where(pole_upright < -0.999, 0, stage))
+
+
+def observe(pole_upright, cart_position, prev_cart_position, prev_action, stage, *, scale: float = 3.0):
+    moved = cart_position - prev_cart_position
+    return torch.stack((prev_action[:, 0], scale * pole_upright + stage, 10.0 * moved), -1)
+
+
+def compute_reward(pole_upright, stage):
+    return {"up": pole_upright + stage}
+"""
+EYES_SCRIPT = """
+import sys
+sys.path.insert(0, "seeing")
+import check
+import numpy as np
+import cartpole_env
+env = cartpole_env.make_env()
+assert env.observation_space.shape == (5 + 2 + 3,)
+for _ in range(2):
+    observation, _ = env.reset()
+    assert observation[5:8].tolist() == [1.0, 0.0, 0.0] and observation[9] == 0.0
+    done = False
+    while not done:
+        action = np.full(1, 0.25, np.float32)
+        observation, _, terminated, truncated, info = env.step(action)
+        upright, stage = info["variables"]["pole_upright"], observation[6]
+        assert observation[7] == 0.25 and abs(observation[8] - 3.0 * upright - stage) < 1e-5
+        done = terminated or truncated
+alone = cartpole_env.make_env(reward=lambda inputs: {"one": inputs["pole_upright"]})
+assert alone.reset()[0].shape == (5,)
+print("eyes")
+"""
+
+
+def test_an_environment_shows_what_the_policy_saw_in_training_and_the_policy_acts_in_it(python, tmp_path):
+    run = a_run(tmp_path, source=EYES, eyes=5)
+    export(*run, CHOSEN, tmp_path / "seeing", "gymnasium")
+    told = python("-c", EYES_SCRIPT, cwd=tmp_path)
+    assert "an episode of 250 steps equals the run" in told and "the policy acts as in the run" in told
+    readme = (tmp_path / "seeing" / "README.md").read_text()
+    assert "then 3 of `observe`: push, angle, far." in readme and told.endswith("eyes\n")
+    export(*run, CHOSEN, tmp_path / "torch", "torch")
+    assert "then 3 of `observe`" in (tmp_path / "torch" / "README.md").read_text()
+
+
+def test_an_environment_for_policies_that_are_blind_shows_the_tasks_observation_alone(python, tmp_path):
+    run = a_run(tmp_path, source=EYES, trainer="sb3-ppo")
+    export(*run, CHOSEN, tmp_path / "blind", "gymnasium")
+    assert "the policy acts as in the run" in python("check.py", cwd=tmp_path / "blind")
+    assert "of `observe`" not in (tmp_path / "blind" / "README.md").read_text()
+
+
 @pytest.mark.slow
 def test_the_same_with_a_model_of_gymnasium_and_numpy_in_the_reward(python, tmp_path):
     export(*a_run(tmp_path, "hopper", transitions=False), CHOSEN, tmp_path / "hopper", "gymnasium")

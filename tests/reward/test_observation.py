@@ -39,6 +39,7 @@ def compute_reward(y, stage):
     return {"y": y + stage}
 """
 INPUTS = ("x", "y", "action", "prev_x", "prev_y", "prev_action")
+BEGIN = torch.zeros(2, dtype=torch.int64)
 STATES = {"x": torch.tensor([0.5, -1.0]), "action": torch.tensor([[0.1], [0.2]])}
 
 
@@ -53,7 +54,7 @@ def changed(old, new):
 
 def test_policies_see_a_column_for_each_name_and_the_last_action():
     assert checked(SEEING) == ()
-    seen = compile_reward(SEEING).observe(STATES, {"width": 3.0})
+    seen = compile_reward(SEEING).look(STATES, BEGIN, {"width": 3.0})
     torch.testing.assert_close(seen, torch.tensor([[1.5, 0.1], [-3.0, 0.2]]))
 
 
@@ -67,8 +68,8 @@ def test_inputs_of_observe_are_none_of_the_pay_and_its_constants_are_tunables():
 def test_a_reward_with_stages_may_observe_its_stage():
     assert checked(STAGED) == ()
     program = compile_reward(STAGED)
-    seen = program.observe({"x": torch.zeros(2), "stage": torch.tensor([0, 1])})
-    assert program.staged and seen.tolist() == [[-1.0], [1.0]]
+    seen = program.look({"x": torch.zeros(2)}, torch.tensor([0, 1]))
+    assert program.staged and seen.tolist() == [[1.0, 0.0, -1.0], [0.0, 1.0, 1.0]]
     assert seen_besides(STAGED) == ("left", "right", "goal") and observed_names(STAGED) == ("goal",)
     assert eyes_text(STAGED).endswith("2 numbers, 1 for the present stage: left, right; then 1 of `observe`: goal.")
     assert eyes_text("def compute_reward(y):\n    return {'y': y}\n") == ""
@@ -106,13 +107,15 @@ def test_a_faulty_form_is_refused_with_a_hint(old, new, hint):
 def test_anything_but_a_finite_number_for_each_column_and_env_is_a_failure(returned, kind):
     program = compile_reward(changed("torch.stack((width * x, prev_action[:, 0]), -1)", returned))
     with pytest.raises(RewardError) as caught:
-        program.observe({"x": torch.tensor([-1.0, 2.0, 3.0]), "action": torch.zeros(3, 1)})
+        program.look(
+            {"x": torch.tensor([-1.0, 2.0, 3.0]), "action": torch.zeros(3, 1)}, torch.zeros(3, dtype=torch.int64)
+        )
     assert caught.value.kind == kind and caught.value.hint
 
 
 def test_an_input_that_is_unknown_at_the_start_is_named():
     with pytest.raises(RewardError, match="neither is its input `x`") as caught:
-        compile_reward(SEEING).observe(STATES | {"x": torch.full((2,), torch.nan)})
+        compile_reward(SEEING).look(STATES | {"x": torch.full((2,), torch.nan)}, BEGIN)
     assert "unknown at the start" in caught.value.hint
 
 

@@ -70,7 +70,7 @@ def test_an_observation_that_remembers_is_refused_or_forgets(name):
     try:
         program = compile_reward(REMEMBERS[name])
         inputs = {"pole_upright": torch.ones(2)}
-        first, second = program.observe(inputs), program.observe(inputs)
+        first, second = (program.look(inputs, torch.zeros(2, dtype=torch.int64)) for _ in range(2))
     except RewardError:
         return
     assert torch.equal(first, second) and inputs["pole_upright"].tolist() == [1.0, 1.0]

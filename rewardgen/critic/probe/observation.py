@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
 from rewardgen.critic.probe.contract import check_contract
 from rewardgen.critic.probe.probed_reward import ProbedReward, finding, is_flat
 from rewardgen.critic.probe.reward_source import RewardSource
+from rewardgen.reward.observation import seen_besides
 from rewardgen.reward.pricing import RewardProgram
 from rewardgen.sim.transitions import TransitionSet
 from rewardgen.store.records import Finding
@@ -19,38 +20,32 @@ _LARGE = 1e3
 """Size from which on a number is far from those of observations."""
 
 
-class Observer(NamedTuple):
-    """The function `observe` of a reward, with values of its constants."""
-
-    program: RewardProgram
-    tunables: dict[str, float]
-
-    def on(self, transitions: TransitionSet, source: RewardSource) -> ProbedReward:
-        """Return its columns on recorded transitions as components of a reward; each row is in a stage of its own.
-
-        Raises:
-            RewardError: It fails.
-        """
-        program, reads = self.program, self.program.observes
-        if program.staged:
-            last = len(program.staged.stages) - 1
-            drawn = torch.randint(last + 1, (len(transitions),), generator=torch.Generator().manual_seed(0))
-            facts = transitions.facts.model_copy(update={"bounds": {**transitions.facts.bounds, "stage": float(last)}})
-            transitions = replace(transitions, inputs={**transitions.inputs, "stage": drawn}, facts=facts)
-            reads = (*reads, "stage")
-
-        def call(rows: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-            return dict(zip(program.observed, program.observe(rows, self.tunables).T, strict=True))
-
-        columns = call({name: transitions.inputs[name] for name in reads})
-        return ProbedReward(call, reads, transitions, source, columns)
-
-
-def check_observer(eyes: ProbedReward) -> Iterator[Finding]:
-    """Find the reasons why policies cannot see by an observer; its columns are the components.
+def eyes_on(
+    program: RewardProgram, tunables: dict[str, float], transitions: TransitionSet, source: RewardSource
+) -> ProbedReward:
+    """Return what policies see on recorded transitions, as components of a reward; each row is in a stage of its own.
 
     Raises:
-        RewardError: It fails in the second call on the same transitions.
+        RewardError: `observe` fails.
+    """
+    last = len(program.staged.stages) - 1 if program.staged else 0
+    drawn = torch.randint(last + 1, (len(transitions),), generator=torch.Generator().manual_seed(0))
+    facts = transitions.facts.model_copy(update={"bounds": {**transitions.facts.bounds, "stage": float(last)}})
+    transitions = replace(transitions, inputs={**transitions.inputs, "stage": drawn}, facts=facts)
+    names, reads = seen_besides(program.source), (*program.observes, "stage")
+
+    def call(rows: dict[str, Tensor]) -> dict[str, Tensor]:
+        return dict(zip(names, program.look(rows, rows["stage"], tunables).T, strict=True))
+
+    columns = call({name: transitions.inputs[name] for name in reads})
+    return ProbedReward(call, reads, transitions, source, columns)
+
+
+def check_eyes(eyes: ProbedReward) -> Iterator[Finding]:
+    """Find the reasons why no policy can learn from what it sees.
+
+    Raises:
+        RewardError: `observe` fails in the second call on the same transitions.
     """
     for fault in check_contract(eyes, signal=False):
         yield fault.model_copy(update={"message": f"in `observe`, {fault.message}", "component": None})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rewardgen.core.detectors import Detector, Need
 from rewardgen.critic.detectors import DETECTORS
 from rewardgen.critic.probe.contract import check_contract
 from rewardgen.critic.probe.invariances import check_invariances
 from rewardgen.critic.probe.loops import check_loops
-from rewardgen.critic.probe.observation import Observer, check_observation, check_observer
+from rewardgen.critic.probe.observation import check_eyes, check_observation
 from rewardgen.critic.probe.pairs import check_pairs
 from rewardgen.critic.probe.probed_reward import Call, ProbedReward, failure
 from rewardgen.critic.probe.reward_source import RewardSource
@@ -81,7 +83,7 @@ def probe(
     source: RewardSource,
     transitions: TransitionSet,
     machine: Machine | None = None,
-    observer: Observer | None = None,
+    look: Callable[[TransitionSet, RewardSource], ProbedReward] | None = None,
 ) -> tuple[Finding, ...]:
     """Run a reward on recorded transitions and beyond them.
 
@@ -91,7 +93,7 @@ def probe(
         source: Its syntax.
         transitions: Of its task.
         machine: Its stages, if it has any.
-        observer: Its `observe`, if it has one.
+        look: Runs its `observe`, if it has one: see `eyes_on`.
 
     Returns:
         Rejections if it cannot be trained with; otherwise the findings of all detectors.
@@ -99,9 +101,9 @@ def probe(
     findings: tuple[Finding, ...]
     try:
         components = call({name: transitions.inputs[name] for name in reads})
-        eyes = observer.on(transitions, source) if observer else None
+        eyes = look(transitions, source) if look else None
         reward = ProbedReward(call, reads, transitions, source, components, machine, eyes)
-        findings = (*check_contract(reward), *(check_observer(eyes) if eyes else ()))
+        findings = (*check_contract(reward), *(check_eyes(eyes) if eyes else ()))
     except RewardError as error:
         findings = (failure(error, "on recorded transitions", {"transitions": len(transitions)}),)
     else:

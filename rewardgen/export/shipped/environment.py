@@ -18,6 +18,8 @@ from ._rewardgen.tasks.task_env import TaskEnv
 
 ENV_ID = "ENVIRONMENT_ID"
 _MODEL = "MODEL_FILE"
+_EYES = "WITH_EYES"
+"""Not empty if observations end with what the reward lets policies see."""
 
 
 def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
@@ -26,7 +28,7 @@ def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
 
     Args:
         reward: Another reward: from inputs by name, (1,) or (1, k) each, to components by name, (1,) each. The input
-            `episode_begins` is True on an episode's first step.
+            `episode_begins` is True on an episode's first step. Observations are then the task's alone.
         render_mode: Must be None.
 
     Raises:
@@ -37,7 +39,8 @@ def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
     task: Any = task_in(_task, Path(_task.__file__ or ""))
     if _MODEL:
         task.model_file = lambda: Path(__file__).parent / _MODEL
-    return TaskEnv(task, reward or _Paid())
+    paid = _Paid()
+    return TaskEnv(task, reward or paid, paid.see if _EYES and reward is None else None)
 
 
 class _Paid:
@@ -52,6 +55,10 @@ class _Paid:
         stage = None if bool(inputs["episode_begins"]) else self._stage
         _, components, self._stage = _reward.reward_and_components(inputs, stage)
         return components
+
+    def see(self, inputs: Any) -> Any:
+        """Return what policies see after the task's observation, (1, K)."""
+        return _reward.seen_besides(inputs, None if bool(inputs["episode_begins"]) else self._stage)
 
 
 if ENV_ID not in gymnasium.registry:

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, readable, seen_numbers, seen_size
+from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, keep_info, readable, seen_numbers, seen_size
 
 ALIVE = "alive"
 """Variable that is 1 while an agent is in the game, 0 from the step at which it leaves."""
@@ -116,7 +116,7 @@ class ParallelVecEnv(GymVecEnv):
             self._success[row] = 0.0
             self._info[ALIVE][row] = alive = float(self._agents[place] in self._envs[index].agents)
             known = {ALIVE: alive, PRESENT: alive, **self._flags[place]}
-            self._take_start(row, {**infos.get(self._agents[place], {}), **known})
+            keep_info(self._start_info, row, {**infos.get(self._agents[place], {}), **known})
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
         env = self._envs[index]

@@ -15,7 +15,7 @@ from torch import Tensor
 from rewardgen.sim.episodes import start_inputs
 from rewardgen.sim.tensors import as_column
 from rewardgen.sim.vec_env import Step, VecEnv
-from rewardgen.training.shared.rewards import Inputs, Rewards
+from rewardgen.training.shared.rewards import Rewards
 
 
 class Eyes:
@@ -30,19 +30,19 @@ class Eyes:
     """
 
     def __init__(self, rewards: Rewards, envs: VecEnv) -> None:
-        self._rewards, self._envs = rewards, envs
-        self._stages, self._numbers = rewards.stage_count, rewards.observed_count
-        self.size = self._stages + self._numbers
+        self._rewards, self._envs, self.size = rewards, envs, rewards.eyes_size
         self._ids = torch.arange(envs.num_envs, device=envs.device)
         self._stage = torch.zeros_like(self._ids)
         self._seen: Tensor | None = None
-        """Numbers of `observe` for the next observation; None before the first."""
+        """The K numbers beside the next observation, (W, K); None before the first."""
 
     def see(self, observation: Tensor) -> Tensor:
         """Return what policies see, (W, O + K), for an observation (W, O)."""
+        if not self.size:
+            return observation
         if self._seen is None:
-            self._seen = self._look(self._starts() if self._numbers else {}, self._stage)
-        return self._with(observation, self._stage, self._seen)
+            self._seen = self._rewards.look(self._stage, self._starts())
+        return torch.cat((observation, self._seen), 1)
 
     def follow(self, step: Step) -> Tensor:
         """Move on by a step; return its final observation as policies see it, (W, O + K)."""
@@ -50,16 +50,16 @@ class Eyes:
             return step.final_observation
         ended = step.terminated | step.truncated
         after = self._rewards.next_stages(self._stage, step.inputs)
-        seen = self._look(step.inputs, after)
+        seen = self._rewards.look(after, step.inputs)
         self._stage, self._seen = torch.where(ended, 0, after), seen
-        if self._numbers and bool(ended.any()):
-            # Rows whose episode goes on are seen once more, so that those of a slice never depend on other slices.
+        if not self._rewards.observes or bool(ended.any()):
+            # Rows whose episode goes on are looked at once more, so that what a slice sees never depends on others.
             inputs = {
                 name: torch.where(as_column(ended, value), value, step.inputs[name])
                 for name, value in self._starts().items()
             }
-            self._seen = self._look(inputs, self._stage)
-        return self._with(step.final_observation, after, seen)
+            self._seen = self._rewards.look(self._stage, inputs)
+        return torch.cat((step.final_observation, seen), 1)
 
     def keep(self, kept: Sequence[int], slices: int) -> None:
         """Drop all but some of S slices, whose rewards have dropped them too."""
@@ -69,14 +69,6 @@ class Eyes:
             self._seen = self._seen.unflatten(0, (slices, -1))[rows].flatten(0, 1)
 
     def _starts(self) -> dict[str, Tensor]:
-        inputs = start_inputs(self._envs)
-        return {name: inputs[name][self._ids] for name in self._rewards.observes}
-
-    def _look(self, inputs: Inputs, stage: Tensor) -> Tensor:
-        return self._rewards.observations(stage, inputs, self._numbers)
-
-    def _with(self, observation: Tensor, stage: Tensor, seen: Tensor) -> Tensor:
-        if not self.size:
-            return observation
-        parts = [torch.nn.functional.one_hot(stage, self._stages)] if self._stages else []
-        return torch.cat((observation, *(part.to(observation.dtype) for part in (*parts, seen))), 1)
+        names = self._rewards.observes
+        inputs = start_inputs(self._envs) if names else {}
+        return {name: inputs[name][self._ids] for name in names}

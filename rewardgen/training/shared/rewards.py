@@ -8,7 +8,7 @@ Shapes: T steps, S slices, N envs per slice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -71,6 +71,16 @@ class Rewards:
                 self._programs[index] = in_time(partial(_compiled, spec.source, offered))
             except RewardError as error:
                 self.problems[index] = error
+        sizes = {
+            (len(program.staged.stages) if program.staged else 0, len(program.observed))
+            for program in self._programs.values()
+        }
+        if len(sizes) > 1:
+            raise WorkerError("rewards whose policies see differently many numbers are in one batch", "report it")
+        self.stage_count, observed = max(sizes, default=(0, 0))
+        """Number of stages of each reward; 0 without stages."""
+        self.eyes_size = self.stage_count + observed
+        """Numbers that policies see after the task's observation."""
 
     @property
     def input_names(self) -> list[str]:
@@ -83,39 +93,18 @@ class Rewards:
         """Inputs that some `observe` reads, in alphabetical order."""
         return sorted({name for program in self._programs.values() for name in program.observes})
 
-    @property
-    def stage_count(self) -> int:
-        """Number of stages of each reward, the same in all slices; 0 without stages. Raises as `observed_count`."""
-        return self._same(len(program.staged.stages) if program.staged else 0 for program in self._programs.values())
+    def look(self, stages: Tensor, inputs: Inputs) -> Tensor:
+        """Return what policies see after the task's observation, (S * N, K); see `RewardProgram.look`.
 
-    @property
-    def observed_count(self) -> int:
-        """Numbers that each reward observes, equally many in all slices; 0 without `observe`.
-
-        Raises:
-            WorkerError: They differ, so policies of the slices would see differently many.
+        Takes stages (S * N,) int64, and the inputs of `observes`, (S * N, ...). A reward that fails ends: its slice
+        sees zeros, and pricing reports the failure.
         """
-        return self._same(len(program.observed) for program in self._programs.values())
-
-    def _same(self, counts: Iterable[int]) -> int:
-        different = {*counts}
-        if len(different) > 1:
-            raise WorkerError("rewards whose policies see differently many numbers are in one batch", "report it")
-        return max(different, default=0)
-
-    def observations(self, stages: Tensor, inputs: Inputs, numbers: int) -> Tensor:
-        """Return what each reward observes in its envs, (S * N, numbers).
-
-        A reward that fails ends: its slice sees zeros, and pricing reports the failure. Takes the stage of each env,
-        (S * N,) int64, and the inputs of `observes`, (S * N, ...).
-        """
-        slices = len(self._specs)
-        seen = torch.zeros(len(stages), numbers, device=stages.device).unflatten(0, (slices, -1))
-        for index, program in [*self._programs.items()] if numbers else ():
-            of_slice = {name: inputs[name].unflatten(0, (slices, -1))[index] for name in program.observes}
-            of_slice["stage"] = stages.unflatten(0, (slices, -1))[index]
+        by_slice = stages.unflatten(0, (len(self._specs), -1))
+        seen = torch.zeros(*by_slice.shape, self.eyes_size, device=stages.device)
+        for index, program in [*self._programs.items()]:
+            of_slice = {name: inputs[name].unflatten(0, by_slice.shape)[index] for name in program.observes}
             try:
-                seen[index] = in_time(partial(program.observe, of_slice, self._specs[index].tunables))
+                seen[index] = in_time(partial(program.look, of_slice, by_slice[index], self._specs[index].tunables))
             except RewardError as error:
                 self.problems[index] = error
                 del self._programs[index]
