@@ -14,7 +14,7 @@ from rewardgen.core.resources import PACKAGE
 _NAME = "_rewardgen"
 _ROOTS = ("rewardgen.tasks.task_env", "rewardgen.tasks.loading", "rewardgen.training.sb3.settings")
 _TASK_LAYERS = ("rewardgen.sim.", "rewardgen.tasks.", "rewardgen.reward.tolerance")
-_TASK_LAYERS += ("rewardgen.training.ppo.settings", "rewardgen.training.sac.settings")
+_TASK_LAYERS += ("rewardgen.store.comparisons", "rewardgen.training.ppo.settings", "rewardgen.training.sac.settings")
 _IMPORT = re.compile(r"^([ \t]*)from rewardgen((?:\.\w+)*) import", re.MULTILINE)
 _WHOLE = re.compile(r"^[ \t]*import rewardgen\b.*", re.MULTILINE)
 

@@ -1,5 +1,6 @@
 """Each export is used by a script in a fresh environment that has no rewardgen."""
 
+import ast
 import csv
 import os
 import re
@@ -377,3 +378,12 @@ def test_the_command_writes_several_kinds_side_by_side(tmp_path, capsys):
     assert "README.md" in capsys.readouterr().err
     assert main(["export", f"{folder.path}:g00-k2", str(tmp_path / "two"), "--as", "torch", "--as", "sb3"]) == 2
     assert (tmp_path / "two" / "torch" / "reward.py").is_file() and not (tmp_path / "two" / "sb3").exists()
+
+
+def test_all_that_shipped_tasks_import_is_copied():
+    _, _, table = vendored()["_rewardgen/__init__.py"].partition("_HOME = ")
+    homes = ast.literal_eval(table.partition("\n")[0])
+    for path in Path("envs").glob("*/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "rewardgen":
+                assert {alias.name for alias in node.names} <= homes.keys(), path
