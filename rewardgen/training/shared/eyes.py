@@ -30,7 +30,7 @@ class Eyes:
     """
 
     def __init__(self, rewards: Rewards, envs: VecEnv) -> None:
-        self._rewards, self._envs, self.size = rewards, envs, rewards.eyes_size
+        self._rewards, self._envs, self.size = rewards, envs, sum(rewards.sizes)
         self._ids = torch.arange(envs.num_envs, device=envs.device)
         self._stage = torch.zeros_like(self._ids)
         self._seen: Tensor | None = None

@@ -71,16 +71,21 @@ class Rewards:
                 self._programs[index] = in_time(partial(_compiled, spec.source, offered))
             except RewardError as error:
                 self.problems[index] = error
-        sizes = {
+        self._sizes = {
             (len(program.staged.stages) if program.staged else 0, len(program.observed))
             for program in self._programs.values()
         }
-        if len(sizes) > 1:
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of stages and of observed numbers of each reward, the same in all slices; 0 without.
+
+        Raises:
+            WorkerError: They differ, so policies of the slices would see differently many numbers.
+        """
+        if len(self._sizes) > 1:
             raise WorkerError("rewards whose policies see differently many numbers are in one batch", "report it")
-        self.stage_count, observed = max(sizes, default=(0, 0))
-        """Number of stages of each reward; 0 without stages."""
-        self.eyes_size = self.stage_count + observed
-        """Numbers that policies see after the task's observation."""
+        return max(self._sizes, default=(0, 0))
 
     @property
     def input_names(self) -> list[str]:
@@ -100,7 +105,7 @@ class Rewards:
         sees zeros, and pricing reports the failure.
         """
         by_slice = stages.unflatten(0, (len(self._specs), -1))
-        seen = torch.zeros(*by_slice.shape, self.eyes_size, device=stages.device)
+        seen = torch.zeros(*by_slice.shape, sum(self.sizes), device=stages.device)
         for index, program in [*self._programs.items()]:
             of_slice = {name: inputs[name].unflatten(0, by_slice.shape)[index] for name in program.observes}
             try:

@@ -160,7 +160,7 @@ class Slices:
                 episodes = self._envs.num_envs // len(self.training)
                 components, agents = priced.components[index], self._envs.agents
                 part = digests.of_slice(evaluation, components, index, episodes, self._rows, self._leading, agents)
-                log.note(part, env_steps, self.rewards.stage_count)
+                log.note(part, env_steps, self.rewards.sizes[0])
                 self._report_progress(log)
 
     def save(self, write: Callable[[int, Path], None], *, final: bool, kept: bool) -> None:
