@@ -93,7 +93,7 @@ class BatchReturns(Frozen):
     returns: dict[str, Returns]
 
 
-class Comparison(Frozen):
+class RewardDistance(Frozen):
     """Two rewards side by side."""
 
     distance: _Share | None
@@ -183,7 +183,7 @@ class SandboxedReviewer:
                 reviews[reward.candidate_id] = RewardReview(findings=(_fatal(error),))
         return BatchReview(reviews=reviews, not_available=not_available)
 
-    def compare(self, one: RewardSpec, other: RewardSpec, card: TaskCard) -> Comparison:
+    def compare(self, one: RewardSpec, other: RewardSpec, card: TaskCard) -> RewardDistance:
         """Compare two rewards with different ids.
 
         Raises:
@@ -195,7 +195,7 @@ class SandboxedReviewer:
         if isinstance(failed, dict):
             for id, why in failed.items():
                 raise UsageError(f"the reward of {clean(id)} cannot be compared: {clean(why)}")
-        return _validated(Comparison, COMPARE, answer)
+        return _validated(RewardDistance, COMPARE, answer)
 
     def returns(self, request: ReviewRequest) -> Mapping[str, Returns]:
         """Sum the components of rewards over the files of episodes, in one worker; see `PriceEpisodes`."""

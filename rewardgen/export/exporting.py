@@ -81,7 +81,7 @@ class Exported(NamedTuple):
 
     @property
     def eyes(self) -> str:
-        """What its policies see besides the task's observation, in words; empty if they see no more."""
+        """Words for what its policies see besides the task's observation; empty if they see no more."""
         training = self.history.training
         blind = training and not (training.trainer in TRAINERS and TRAINERS.get(training.trainer).has_eyes)
         return "" if blind else eyes_text(self.source)

@@ -229,7 +229,7 @@ def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episode
     return _pair("task/verdict_system", request)
 
 
-class Shown(NamedTuple):
+class JudgedEpisode(NamedTuple):
     """An episode as a judge sees it.
 
     Attributes:
@@ -241,7 +241,7 @@ class Shown(NamedTuple):
     frames: tuple[tuple[float, str], ...] = ()
 
 
-def judge_messages(card: TaskCard, goal: str, first: Shown, second: Shown) -> tuple[Message, Message]:
+def judge_messages(card: TaskCard, goal: str, first: JudgedEpisode, second: JudgedEpisode) -> tuple[Message, Message]:
     """Ask which of two episodes does more of what the task and the user's goal ask for.
 
     Args:

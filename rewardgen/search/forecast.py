@@ -14,7 +14,7 @@ from rewardgen.core.schema import Frozen
 from rewardgen.core.sequential import BLOCK, power
 from rewardgen.film.clips import FRAMES
 from rewardgen.llm.factory import JUDGE, READER, judging_model, make_llm
-from rewardgen.llm.prompts import Shown, designer_messages, judge_messages, using_prompts
+from rewardgen.llm.prompts import JudgedEpisode, designer_messages, judge_messages, using_prompts
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
@@ -205,7 +205,7 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
     llm = make_llm(config, folder, keyless=True)
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
     reads = config.judge.startswith(READER)
-    shown = Shown("x" * _TABLE) if reads else Shown("", frames=((0.0, ""),) * FRAMES)
+    shown = JudgedEpisode("x" * _TABLE) if reads else JudgedEpisode("", frames=((0.0, ""),) * FRAMES)
     with using_prompts(own_prompts_of(config)):
         designing, judging = designer_messages(request), judge_messages(card, config.goal, shown, shown)
     total = Usage(cost_usd=0.0)

@@ -22,7 +22,7 @@ from rewardgen.report.page import REPORT
 from rewardgen.report.rendering import render_page
 from rewardgen.search.teachers.human import HumanTeacher
 from rewardgen.search.teachers.protocol import TEACHERS, TeacherSetup
-from rewardgen.serve.server import MOST_FILM_BYTES, Handler, Response, Server, page_response
+from rewardgen.serve.server import MOST_FILM_BYTES, PageHandler, Response, Server, page_response
 from rewardgen.serve.site import ServedRun, state_line
 from rewardgen.store.comparisons import MOST_WORDS, Answer
 
@@ -34,12 +34,12 @@ class _Posted(Frozen):
     """Body of an answer."""
 
     turn: int
-    """Of the question, as in `Shown.turn`."""
+    """Number of the showing, as in `Showing.turn`."""
     answer: Answer | Literal["undo"]
     why: Annotated[str, Field(max_length=MOST_WORDS)] = ""
 
 
-class AskingHandler(Handler):
+class AskingHandler(PageHandler):
     """Shows the open question of a teacher and takes answers."""
 
     def __init__(self, teacher: HumanTeacher, run: ServedRun, *arguments: Any) -> None:
@@ -47,7 +47,7 @@ class AskingHandler(Handler):
         super().__init__(*arguments)
 
     def page(self, parts: list[str]) -> Response | None:
-        """See `Handler.page`."""
+        """See `PageHandler.page`."""
         match parts:
             case ["", ""]:
                 return page_response(self._page, self.server.place)

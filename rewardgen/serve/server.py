@@ -68,7 +68,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, handler: Callable[..., Handler], port: int = 0) -> None:
+    def __init__(self, handler: Callable[..., PageHandler], port: int = 0) -> None:
         try:
             super().__init__((_HOST, port), handler)
         except OSError as error:
@@ -95,7 +95,7 @@ class Server(ThreadingHTTPServer):
         """Ignore readers that leave."""
 
 
-class Handler(BaseHTTPRequestHandler):
+class PageHandler(BaseHTTPRequestHandler):
     """Answers requests that carry the secret; subclasses have the pages."""
 
     server: Server  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -163,7 +163,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-class RunHandler(Handler):
+class RunHandler(PageHandler):
     """Pages of runs; runs and films are looked up among those that exist."""
 
     def __init__(self, site: RunSite, *arguments: Any) -> None:
@@ -171,7 +171,7 @@ class RunHandler(Handler):
         super().__init__(*arguments)
 
     def page(self, parts: list[str]) -> Response | None:
-        """See `Handler.page`."""
+        """See `PageHandler.page`."""
         site, place = self._site, self.server.place
         match parts:
             case ["", ""] if site.only:

@@ -121,7 +121,7 @@ class TaskCard(Frozen):
     best_fitness: float | None = None
     """Highest possible fitness; None if unknown."""
     judged: str = ""
-    """Who judges the policies instead of the fitness, for designers; empty where the fitness does."""
+    """The judge in words, for designers, where policies are not judged by fitness; else empty."""
     signals: tuple[Signal, ...] = ()
     """Signals by which the task's episodes can be compared, most important first."""
     control_step_s: float

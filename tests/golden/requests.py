@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.llm.prompts import (
-    Shown,
+    JudgedEpisode,
     analyzer_messages,
     designer_messages,
     goal_messages,
@@ -141,10 +141,10 @@ def rendered() -> dict[str, tuple[Message, ...]]:
     found["hopper-goal"] = goal_messages(card, "do one backflip and land standing")
     found["hopper-verdict"] = verdict_messages(card, "", ("less hopping, lower torso",), EPISODES)
     seen = [
-        Shown(f"{episode.splitlines()[0]}; pictures until {end:.2f} s", ((0.0, ""), (end, "")))
+        JudgedEpisode(f"{episode.splitlines()[0]}; pictures until {end:.2f} s", ((0.0, ""), (end, "")))
         for episode, end in ((HOPS, 2.21), (STANDS, 8.0))
     ]
-    found["hopper-judge-reader"] = judge_messages(card, "less hopping", Shown(HOPS), Shown(STANDS))
+    found["hopper-judge-reader"] = judge_messages(card, "less hopping", JudgedEpisode(HOPS), JudgedEpisode(STANDS))
     found["hopper-judge-vision"] = judge_messages(card, "", *seen)
     return found
 

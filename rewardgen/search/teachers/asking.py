@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 
-from rewardgen.llm.prompts import Shown, judge_messages
+from rewardgen.llm.prompts import JudgedEpisode, judge_messages
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.search.teachers.protocol import Answered, TeacherSetup
 from rewardgen.store.comparisons import Answer, mirrored
@@ -21,7 +21,7 @@ _BECAUSE = re.compile(r"^\W*BECAUSE\W+(.+?)[\s*_`]*$", re.IGNORECASE | re.MULTIL
 _IN_PLACE: dict[str, Answer] = {"first": "left", "second": "right", "same": "same", "unclear": "unclear"}
 
 
-async def ask_in_both_orders(setup: TeacherSetup, number: int, left: Shown, right: Shown) -> Answered:
+async def ask_in_both_orders(setup: TeacherSetup, number: int, left: JudgedEpisode, right: JudgedEpisode) -> Answered:
     """Ask the run's judging model which episode is better; answers that depend on the order make them the same.
 
     Args:
@@ -47,7 +47,7 @@ async def ask_in_both_orders(setup: TeacherSetup, number: int, left: Shown, righ
     return given if given.answer == exchanged.answer else Answered("same", "the answer changes with the order")
 
 
-async def _ask(setup: TeacherSetup, label: str, first: Shown, second: Shown) -> Answered:
+async def _ask(setup: TeacherSetup, label: str, first: JudgedEpisode, second: JudgedEpisode) -> Answered:
     config, card = setup.history.config, setup.history.card
     assert config is not None and card is not None and setup.llm is not None
     messages = judge_messages(card, config.goal, first, second)

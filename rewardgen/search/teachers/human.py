@@ -20,7 +20,7 @@ from rewardgen.search.teachers.protocol import Answered, TeacherSetup
 from rewardgen.store.comparisons import Answer, Comparison, Question
 
 
-class Shown(NamedTuple):
+class Showing(NamedTuple):
     """A question as the person sees it."""
 
     turn: int
@@ -45,11 +45,11 @@ class HumanTeacher:
         self.folder, self.history = setup.folder, setup.history
         self.progress = ""
         """Number of answers so far, and of those that are expected to settle the best candidate."""
-        self.shown: Shown | None = None
+        self.shown: Showing | None = None
         """The open question; None while there is none."""
         self.is_filming = False
         """True while the films of the next question are made."""
-        self._other: Shown | None = None
+        self._other: Showing | None = None
         """The question that `undo` turns to."""
         self._note, self._serve, self._url, self._turns = setup.note, serve, "", 0
         self._deliver: Callable[[Answered], object] = lambda answered: None
@@ -80,12 +80,12 @@ class HumanTeacher:
             with self._turn:
                 self.shown = None
 
-    def _filmed(self, question: Question, again: bool = False) -> Shown:
+    def _filmed(self, question: Question, again: bool = False) -> Showing:
         left, right = film_clips(self.folder, self.history, question, note=self._note)
         self._turns += 1
-        return Shown(self._turns, (left.video, right.video), again)
+        return Showing(self._turns, (left.video, right.video), again)
 
-    def _latest(self) -> Shown | None:
+    def _latest(self) -> Showing | None:
         """Return the latest answered question, unless a generation was planned by its answer."""
         latest: list[Comparison] = self.history.comparisons[-1:]
         if not latest or latest[0].generation < self.history.generations[-1].index:

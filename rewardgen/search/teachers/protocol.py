@@ -62,7 +62,7 @@ class Teacher(Protocol):
     """Compares episodes. Rules give equal answers to equal questions, so that a resumed run walks the same way."""
 
     words: str
-    """Who judges, for designers, such as "a person who compares films of two episodes"."""
+    """The judge in words for designers, such as "a person who compares films of two episodes"."""
 
     async def answer(self, question: Question, number: int) -> Answered:
         """Compare two clips.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewardgen.core.asynchrony import blocking
 from rewardgen.film.clips import clip_texts
 from rewardgen.llm.factory import READER
-from rewardgen.llm.prompts import Shown
+from rewardgen.llm.prompts import JudgedEpisode
 from rewardgen.search.teachers.asking import ask_in_both_orders
 from rewardgen.search.teachers.protocol import TEACHERS, Answered, TeacherSetup
 from rewardgen.store.comparisons import Question
@@ -28,7 +28,7 @@ class ReaderTeacher:
         setup = self._setup
         with blocking():
             left, right = clip_texts(setup.folder, setup.history, question, note=setup.note)
-        return await ask_in_both_orders(setup, number, Shown(left), Shown(right))
+        return await ask_in_both_orders(setup, number, JudgedEpisode(left), JudgedEpisode(right))
 
 
 TEACHERS.register(READER, ReaderTeacher)

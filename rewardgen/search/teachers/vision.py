@@ -7,7 +7,7 @@ import base64
 from rewardgen.analyzer.episode_text import lasted
 from rewardgen.core.asynchrony import blocking
 from rewardgen.film.clips import ClipFilm, film_clips
-from rewardgen.llm.prompts import Shown
+from rewardgen.llm.prompts import JudgedEpisode
 from rewardgen.search.teachers.asking import ask_in_both_orders
 from rewardgen.search.teachers.protocol import Answered, TeacherSetup
 from rewardgen.store.comparisons import Clip, Question
@@ -33,9 +33,9 @@ class VisionTeacher:
         shown = self._shown(question.left, left), self._shown(question.right, right)
         return await ask_in_both_orders(setup, number, *shown)
 
-    def _shown(self, clip: Clip, film: ClipFilm) -> Shown:
+    def _shown(self, clip: Clip, film: ClipFilm) -> JudgedEpisode:
         card, outcome = self._setup.history.card, self._setup.outcome(clip)
         assert card is not None
         text = f"{lasted(outcome.steps, outcome.ending, card)}; pictures until {film.times_s[-1]:.2f} s"
         frames = zip(film.times_s, (base64.b64encode(path.read_bytes()).decode() for path in film.frames), strict=True)
-        return Shown(text, tuple(frames))
+        return JudgedEpisode(text, tuple(frames))
