@@ -52,7 +52,7 @@ def eyes_text(source: str) -> str:
     if stages:
         parts.append(f"{len(stages)} numbers, 1 for the present stage: {', '.join(stages)}")
     if observed:
-        parts.append(f"{len(observed)} of `{OBSERVE}`: {', '.join(observed)}")
+        parts.append(f"{len(observed)} of `{OBSERVE}`: {', '.join(f'`{name}`' for name in observed)}")
     return f"Observations end with {'; then '.join(parts)}." if parts else ""
 
 

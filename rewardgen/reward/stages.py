@@ -26,7 +26,7 @@ NEXT_STAGE, STAGES = "next_stage", "STAGES"
 STAGE_INPUTS = ("stage", "prev_stage")
 """Inputs that the stages give: the stage after this step's transition, and before it, (N,) int64."""
 _MOST = 8
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,31}")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_ ,.:()/+-]{0,47}")
 _EXAMPLE = 'write `STAGES = ("approach", "grip", "lift")`'
 
 
@@ -73,7 +73,7 @@ def check_names(
     plain = all(isinstance(name, str) and _NAME.fullmatch(name) for name in names)
     least, most = number
     if not (plain and least <= len(names) <= most and len({*names}) == len(names)):
-        message = f"has `{constant} = {ast.unparse(declared)[:80]}`, expected {least} to {most} different words"
+        message = f"has `{constant} = {ast.unparse(declared)[:80]}`, expected {least} to {most} different short names"
         yield refusal("signature", detector, message, example, declared.lineno)
 
 

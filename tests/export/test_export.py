@@ -175,7 +175,7 @@ def test_an_environment_shows_what_the_policy_saw_in_training_and_the_policy_act
     told = python("-c", EYES_SCRIPT, cwd=tmp_path)
     assert "an episode of 250 steps equals the run" in told and "the policy acts as in the run" in told
     readme = (tmp_path / "seeing" / "README.md").read_text()
-    assert "then 3 of `observe`: push, angle, far." in readme and told.endswith("eyes\n")
+    assert "then 3 of `observe`: `push`, `angle`, `far`." in readme and told.endswith("eyes\n")
     export(*run, CHOSEN, tmp_path / "torch", "torch")
     assert "then 3 of `observe`" in (tmp_path / "torch" / "README.md").read_text()
 

@@ -71,7 +71,7 @@ def test_a_reward_with_stages_may_observe_its_stage():
     seen = program.look({"x": torch.zeros(2)}, torch.tensor([0, 1]))
     assert program.staged and seen.tolist() == [[1.0, 0.0, -1.0], [0.0, 1.0, 1.0]]
     assert seen_besides(STAGED) == ("left", "right", "goal") and observed_names(STAGED) == ("goal",)
-    assert eyes_text(STAGED).endswith("2 numbers, 1 for the present stage: left, right; then 1 of `observe`: goal.")
+    assert eyes_text(STAGED).endswith("2 numbers, 1 for the present stage: left, right; then 1 of `observe`: `goal`.")
     assert eyes_text("def compute_reward(y):\n    return {'y': y}\n") == ""
 
 
@@ -91,6 +91,13 @@ def test_a_reward_with_stages_may_observe_its_stage():
 def test_a_faulty_form_is_refused_with_a_hint(old, new, hint):
     findings = checked(changed(old, new))
     assert any(hint in finding.hint for finding in findings), findings
+
+
+def test_a_name_may_be_a_phrase_and_is_marked_where_it_is_listed():
+    source = changed('"last push"', '"way left (x), coarse"')
+    assert checked(source) == []
+    assert observed_names(source) == ("distance", "way left (x), coarse")
+    assert eyes_text(source) == "Observations end with 2 of `observe`: `distance`, `way left (x), coarse`."
 
 
 @pytest.mark.parametrize(

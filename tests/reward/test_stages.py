@@ -117,9 +117,10 @@ def test_what_is_no_stage_fails_the_reward(returned, message):
     ("old", "new", "message"),
     [
         ('STAGES = ("left", "right", "left again")', "", "no tuple `STAGES`"),
-        ('("left", "right", "left again")', '("left", "left")', "expected 2 to 8 different words"),
-        ('("left", "right", "left again")', '("left",)', "expected 2 to 8 different words"),
-        ('"left again"', "3", "expected 2 to 8 different words"),
+        ('("left", "right", "left again")', '("left", "left")', "expected 2 to 8 different short names"),
+        ('("left", "right", "left again")', '("left",)', "expected 2 to 8 different short names"),
+        ('"left again"', '"left\\n## again"', "expected 2 to 8 different short names"),
+        ('"left again"', "3", "expected 2 to 8 different short names"),
         ("def next_stage(stage, x", "def next_stage(x", "without `stage`"),
         ("def next_stage(stage, x", "def next_stage(stage, prev_stage, x", "with `prev_stage`"),
         ("def next_stage(stage, x", "def next_stage(stage, y", "`y`, which the task does not have"),
