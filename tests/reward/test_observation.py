@@ -95,7 +95,7 @@ def test_a_faulty_form_is_refused_with_a_hint(old, new, hint):
 
 def test_a_name_may_be_a_phrase_and_is_marked_where_it_is_listed():
     source = changed('"last push"', '"way left (x), coarse"')
-    assert checked(source) == []
+    assert not checked(source)
     assert observed_names(source) == ("distance", "way left (x), coarse")
     assert eyes_text(source) == "Observations end with 2 of `observe`: `distance`, `way left (x), coarse`."
 
