@@ -1,15 +1,19 @@
 """Rewards that observe: the form of `observe`, and what it returns."""
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from rewardgen.reward.contract import RewardError
+from rewardgen.reward.extraction import extract_source
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.language import check_language
 from rewardgen.reward.observation import eyes_text, observed_names, seen_besides
 from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import compile_reward
 from rewardgen.reward.signature import check_signature, read_signature
+from rewardgen.tasks.loading import load_task
 
 SEEING = """
 OBSERVED = ("distance", "last push")
@@ -128,3 +132,15 @@ def test_an_input_that_is_unknown_at_the_start_is_named():
 
 def test_two_rewards_that_observe_differently_differ():
     assert source_fingerprint(SEEING) != source_fingerprint(changed("width * x", "x"))
+
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "observation"
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.md")), ids=lambda path: path.stem)
+def test_recorded_drafts_are_accepted_and_observe_where_they_were_allowed(path):
+    source = extract_source(path.read_text())
+    task = load_task(str(RECORDED / ("orbit.py" if path.stem.startswith("orbit") else "stop_at_six.py")))
+    names = (*task.declared(), "action")
+    assert not (check_language(source) or check_signature(source, (*names, *(f"prev_{name}" for name in names))))
+    assert bool(observed_names(source)) == ("-with-" in path.stem)
