@@ -90,9 +90,9 @@ class AskingHandler(PageHandler):
             return Response(HTTPStatus.NOT_FOUND, b"no such film\n")
 
     def _state(self) -> dict[str, Any]:
-        teacher, shown = self._teacher, self._teacher.shown
-        history, run = teacher.history, self._run.state()
+        teacher, history, run = self._teacher, self._teacher.history, self._run.state()
         over = bool(history.stop_reason or history.summary)
+        shown = teacher.shown  # read last: once the search is over, no question is open
         return {
             "turn": shown.turn if shown else None,
             "again": bool(shown and shown.again),
