@@ -242,7 +242,7 @@ def test_a_designer_hears_what_its_reward_trains_on_and_how_many_steps_that_poli
     text = asked(
         "edit",
         parents=(further,),
-        inherits=True,
+        inherits="g00-k1",
         baselines=(record("g00-k9", 0.9).model_copy(update={"candidate": human}),),
     )
     assert "it goes on from the policy of g00-k1" in text and "trained the same way, but from scratch" in text

@@ -50,7 +50,7 @@ def make_env(task: str | Path, reward: str | Path | Reward | None = None) -> Tas
         raise UsageError(f"the reward reads `{unknown[0]}`, which the task lacks", did_you_mean(unknown[0], names))
     pay = paid.in_steps()
     see = (lambda inputs: pay.see(inputs, inputs[BEGINS])) if seen_besides(paid.source) else None
-    return TaskEnv(loaded, lambda inputs: pay(inputs, inputs[BEGINS]), see)
+    return TaskEnv(loaded, lambda inputs: pay(inputs, inputs[BEGINS]), see, looks=bool(paid.program.observes))
 
 
 class TrainedPolicy:

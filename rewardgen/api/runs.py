@@ -228,7 +228,7 @@ class Run:
             generations: Number of further generations.
             progress: See `rewardgen.run`.
             track: See `rewardgen.run`.
-            **changes: New values of `model`, `critic_model`, `api_base`, `max_cost`, `max_tokens`, `ablate`,
+            **changes: New values of `model`, `critic_model`, `judge`, `api_base`, `max_cost`, `max_tokens`, `ablate`,
                 `executor`, `cluster`.
 
         Returns:

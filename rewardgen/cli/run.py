@@ -17,7 +17,7 @@ from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
 from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
-from rewardgen.llm.factory import SCHEMES, lasting_model
+from rewardgen.llm.factory import SCHEMES, judging_model, lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import EndedRun
@@ -101,6 +101,7 @@ Ablate = Annotated[
 ]
 MaxTokens = Annotated[int | None, Parameter(help="New limit on the tokens of all calls.", validator=Number(gte=0))]
 Model = Annotated[str | None, Parameter(help="Model to continue with; requests that were refused are sent again.")]
+ResumedJudge = Annotated[str | None, Parameter(help="Judge that compares episodes from now on.")]
 CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
 ApiBase = Annotated[str | None, Parameter(help="Address of the server to continue with; empty for the model's own.")]
 Executor = Annotated[
@@ -172,7 +173,8 @@ def _print_forecast(config: RunConfig, json: bool) -> int:
 
 def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
     """Ask before a run that has no price limit and may cost more than a dollar."""
-    models = [name for name in (config.model, config.critic_model) if name and name != BUILTIN]
+    asked = (config.model, config.critic_model, judging_model(config.judge))
+    models = [name for name in asked if name and name != BUILTIN]
     if config.max_cost is not None or all(name.split(":")[0] in SCHEMES for name in models):
         return
     cost = forecast(lifecycle.lasting(config, runs_dir), measured=False).cost_usd
@@ -189,6 +191,7 @@ def resume(
     generations: Generations = None,
     model: Model = None,
     critic_model: CriticModel = None,
+    judge: ResumedJudge = None,
     api_base: ApiBase = None,
     max_cost: MaxCost = None,
     max_tokens: MaxTokens = None,
@@ -204,7 +207,7 @@ def resume(
     folder = find_run(ref, runs_dir)
     runs_dir = home_of(folder, runs_dir)
     options: dict[str, Any] = {"model": model, "critic_model": critic_model, "api_base": api_base, "max_cost": max_cost}
-    options |= {"max_tokens": max_tokens, "ablate": ablate, "executor": executor}
+    options |= {"max_tokens": max_tokens, "ablate": ablate, "executor": executor, "judge": judge}
     options["cluster"] = "" if executor == PROCESSES else cluster
     changes: dict[str, Any] = {
         name: (None if value == "" else value) for name, value in options.items() if value is not None
@@ -212,6 +215,8 @@ def resume(
     for name in ("model", "critic_model"):
         if changes.get(name):
             changes[name] = lasting_model(changes[name], runs_dir)
+    if judge:
+        changes["judge"] = lifecycle.lasting_judge(judge, runs_dir)
     how = lifecycle.Resume(changes, generations=generations or 0)
     foreign = lifecycle.foreign_config(folder, how)
     if foreign is not None and not yes:

@@ -25,7 +25,7 @@ from rewardgen.core.resources import PACKAGE
 from rewardgen.export.vendor import task_source, vendored
 from rewardgen.film.shooting import require_trust
 from rewardgen.reward.export import reward_file
-from rewardgen.reward.observation import eyes_text
+from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
@@ -36,8 +36,7 @@ from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.loading import resolve_task
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.measuring import Play, act
-from rewardgen.training.protocol import TRAINERS
-from rewardgen.training.setup import policy_loader
+from rewardgen.training.setup import policies_see, policy_loader
 from rewardgen.view.facts import MEASURED, chain_files, fitness_text
 
 _REWARD = register("export reward", "rewardgen.export.jobs:reward_job", reads=("inputs",))
@@ -82,9 +81,7 @@ class Exported(NamedTuple):
     @property
     def eyes(self) -> str:
         """Words for what its policies see besides the task's observation; empty if they see no more."""
-        training = self.history.training
-        blind = training and not (training.trainer in TRAINERS and TRAINERS.get(training.trainer).has_eyes)
-        return "" if blind else eyes_text(self.source)
+        return policies_see(self.history.training, self.source)
 
     @property
     def slug(self) -> str:
@@ -242,14 +239,18 @@ def _torch(exported: Exported) -> Export:
     if exported.folder.transitions.is_file():
         rows, _ = _priced(exported, exported.folder.transitions)
         tested = f"`reward.py` equals the run in {rows} recorded transitions, to 1e-6."
-    use = """```python
+    call = "reward, components = reward_and_components(inputs)"
+    if stage_names(exported.source):
+        call = "reward, components, stage = reward_and_components(inputs, stage)  # stage None where episodes begin"
+    use = f"""```python
 from reward import INPUTS, reward_and_components
 
-reward, components = reward_and_components(inputs)
+{call}
 ```
 
 `inputs` is a dict: each name of `INPUTS`, described below, to a tensor (N,) or (N, k) for N steps."""
-    use += f"\n\n{exported.eyes} `seen_besides(inputs)` computes them." if exported.eyes else ""
+    if exported.eyes:
+        use += f"\n\n{exported.eyes} `seen_besides(inputs, stage)` computes them, from the inputs of `SEES`."
     return Export(files, use, tested, ("torch",))
 
 

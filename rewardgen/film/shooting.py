@@ -343,6 +343,19 @@ def play(
     return {episode.name: episode for episode in played} | problems
 
 
+def require_films(folder: RunFolder, history: History) -> None:
+    """Find out whether the policies of a run can be filmed, before there are any.
+
+    Raises:
+        UsageError: Nothing here renders.
+        RewardgenError: The task has neither a MuJoCo model nor pictures, or cannot be simulated.
+    """
+    with scratch_folder() as scratch:
+        play(folder, history, [], scratch, SECONDS)
+    if history.card and history.card.body and renderer() is None:  # words on the body are a model's
+        raise UsageError(NO_OPENGL, INSTALL_OPENGL)
+
+
 @contextmanager
 def play_files(
     folder: RunFolder, history: History, take: Take, seconds: float, *, agreed: bool = False

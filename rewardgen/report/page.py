@@ -18,11 +18,11 @@ from rewardgen.report.ledger import ledger_of, origins
 from rewardgen.report.rendering import packed, render_page, rounded
 from rewardgen.report.reward_report import reward_report
 from rewardgen.report.transcripts import Calls, call_data, read_calls
-from rewardgen.reward.observation import eyes_text
 from rewardgen.store.history import History, Phase, status_of
 from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateRecord, Finding, SliceResult
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.training.setup import policies_see
 from rewardgen.view.comparisons import comparison_facts
 from rewardgen.view.facts import lineage, parent_diffs, unified_diff
 from rewardgen.view.rows import Live, failure_text, search_rows
@@ -220,7 +220,7 @@ def _candidate_detail(history: History, record: CandidateRecord) -> dict[str, An
         "diagnosis": "",
         "components": _components(training_curves(record.result)) if record.result else {},
         "stages": _stages(record),
-        "seen": eyes_text(candidate.source),
+        "seen": policies_see(history.training, candidate.source),
     }
     if candidate.repairs:
         first, verdict = history.designed[candidate.id, 0], history.reviewed.get((candidate.id, 0))

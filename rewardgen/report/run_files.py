@@ -12,7 +12,6 @@ from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.llm.analysis_text import origin_text
 from rewardgen.reward.export import reward_file
-from rewardgen.reward.observation import eyes_text
 from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import discard
 from rewardgen.store.events import Event
@@ -20,7 +19,7 @@ from rewardgen.store.history import History, Summary
 from rewardgen.store.journal import Listener
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
-from rewardgen.training.setup import policy_loader
+from rewardgen.training.setup import policies_see, policy_loader
 from rewardgen.view.facts import MEASURED, chain_files, closing_markdown
 
 _HERE = """
@@ -117,7 +116,7 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
     origin += "; `chain/` has all rewards that train its policy, in order" if record.chain else ""
     policy = "`policy.npz` has the median fitness of the fresh seeds." if has_policy else "The policies were removed."
     loads = has_policy and policy_loader(history.training)
-    seen = eyes_text(candidate.source)
+    seen = policies_see(history.training, candidate.source)
     stage = ", stage" if stage_names(candidate.source) else ""
     act = ["", "from policy import load  # needs numpy", "action = load().act(observation)  # in actuator units"]
     lines = [

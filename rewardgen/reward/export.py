@@ -24,7 +24,7 @@ _LEFT_OUT = "#: "
 """Prefix of a source line that is a comment in the file."""
 _NUMPY = "numpy__"
 """Name of the numpy aliases; names with a double underscore are refused in rewards."""
-_OURS = ("reward_and_components", "INPUTS", "seen_besides")
+_OURS = ("reward_and_components", "INPUTS", "SEES", "seen_besides")
 _KEPT = ("torch", "math", "typing")
 _HERE = Path(__file__).parent
 
@@ -82,15 +82,16 @@ def reward_in(text: str) -> str:
 
 def _eyes(source: str) -> str:
     """Return the function of what policies see besides the task's observation; empty if they see no more."""
-    stages, parts = stage_names(source), []
+    stages, parts, reads = stage_names(source), [], ()
     if stages:
         parts.append(f"torch.nn.functional.one_hot(stage, {len(stages)}).to(torch.float32)")
     if observed_names(source):
-        inputs, _ = read_signature(source).functions[OBSERVE]
+        reads, _ = read_signature(source).functions[OBSERVE]
         named = {"stage": "stage.clone()", "prev_action": 'inputs["action"].clone()'}
-        arguments = ", ".join(named.get(name) or f'inputs["{name}"].clone()' for name in inputs)
+        arguments = ", ".join(named.get(name) or f'inputs["{name}"].clone()' for name in reads)
         parts.append(f"observe({arguments}).to(torch.float32)")
-    return _SEEN.format(text=eyes_text(source), parts=", ".join(parts)) if parts else ""
+    names = tuple(dict.fromkeys("action" if name == "prev_action" else name for name in reads if name != "stage"))
+    return _SEEN.format(sees=repr(names), text=eyes_text(source), parts=", ".join(parts)) if parts else ""
 
 
 def _body(source: str, tree: ast.Module) -> str:
@@ -263,11 +264,14 @@ _ADDED_UP = """
 
 _SEEN = '''
 
+SEES = {sees}
+
+
 def seen_besides(inputs, stage=None):
     """Return what policies see after the task's observation, (N, K) float32. {text}
 
-    Takes the inputs of the last step, by name, and the stage after it. Where an episode begins: the variables of its
-    start, `prev_x` the same as x, actions of zero, and stage 0 or None.
+    Takes the inputs of the last step, at least those of `SEES`, and the stage after it if the reward has stages. Where
+    an episode begins: the variables of its start, `prev_x` the same as x, actions of zero, and stage 0 or None.
     """
     if stage is None:
         first = next(iter(inputs.values()))

@@ -14,7 +14,7 @@ from rewardgen.analyzer.episode_text import episode_text
 from rewardgen.analyzer.judgements import check_goal, judge_result
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import BUILTIN, RunConfig
-from rewardgen.core.errors import RunFolderError
+from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.provenance import usable_cores
 from rewardgen.critic.critic import Critic
@@ -75,7 +75,9 @@ def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Rol
         CredentialsError: A missing API key.
     """
     STRATEGIES.get(config.strategy)
-    make_judge(config)
+    if not make_judge(config).by_fitness and (config.fit or config.target_fitness is not None):
+        message = f"the judge `{config.judge}` does not look at the fitness"
+        raise UsageError(message, "leave out `--fit` and `--target-fitness`")
     if config.trainer:
         TRAINERS.get(config.trainer)
     EXECUTORS.get(config.executor).check()

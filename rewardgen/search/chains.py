@@ -11,7 +11,7 @@ from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.reward.observation import seen_besides
 from rewardgen.search.context import Context
-from rewardgen.store.history import Phase
+from rewardgen.store.history import History, Phase
 from rewardgen.store.records import SliceSpec
 from rewardgen.store.run_folder import MOST_POLICY_BYTES
 from rewardgen.training.artifacts import policy_names, start_name
@@ -25,11 +25,15 @@ def start_of(run: Context, phase: Phase, id: str) -> str:
     record, slot = history.record(id), history.slot(id)
     if not (record and slot and slot.inherits and record.candidate.parents):
         return ""
-    parent = record.candidate.parents[0]
-    start = (*history.chain(parent), parent)[: MOST_LINKS - 1][-1]  # the last link of a full chain is replaced
+    start = continued(history, record.candidate.parents[0])
     before = history.record(start)
     alike = before and seen_besides(before.candidate.source) == seen_besides(record.candidate.source)
     return start if alike else ""
+
+
+def continued(history: History, parent: str) -> str:
+    """Return the candidate from whose policies a child is trained: its parent, or before it where the chain is full."""
+    return (*history.chain(parent), parent)[: MOST_LINKS - 1][-1]  # the last link of a full chain is replaced
 
 
 def begun(run: Context, phase: Phase, spec: SliceSpec) -> SliceSpec:

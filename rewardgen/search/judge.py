@@ -152,12 +152,14 @@ def improves(record: CandidateRecord, ranking: Ranking) -> bool:
 def stalled_generations(records: Sequence[CandidateRecord], judge: Judge) -> int:
     """Count the latest generations in a row without a gain beyond noise.
 
-    A gain is a new best candidate that leads the previous best by more than noise, or the first ranked candidate.
+    A gain is a new best candidate that leads the previous best by more than noise, or the first ranked candidate. Where
+    answers decide, any new best candidate is a gain: few answers hardly ever show more.
     """
     best, stalled = "", 0
     for generation in range(max((record.candidate.generation for record in records), default=-1) + 1):
         ranking = judge.rank([record for record in records if record.candidate.generation <= generation])
         before, now = ranking.rank(best), ranking.best
-        stalled = 0 if now and (before is None or leads(now, before)) else stalled + 1
+        gains = now and (before is None or leads(now, before) or (not judge.by_fitness and now.candidate_id != best))
+        stalled = 0 if gains else stalled + 1
         best = now.candidate_id if now else best
     return stalled

@@ -19,6 +19,7 @@ from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
 from rewardgen.critic.critic import check_form
+from rewardgen.film.shooting import require_films
 from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import judging_model, lasting_model
 from rewardgen.llm.prompts import using_prompts
@@ -40,6 +41,7 @@ from rewardgen.search.assembly import (
 from rewardgen.search.context import Context
 from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
+from rewardgen.search.judge import make_judge
 from rewardgen.search.racing import race
 from rewardgen.search.search import run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
@@ -119,9 +121,13 @@ def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
     models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
     prompts = own_prompts_of(config)
     paths = {"task": lasting_reference(config.task), "prompts": str(prompts.resolve()) if prompts else None}
-    asked = judging_model(config.judge)
-    judge = config.judge.removesuffix(asked) + lasting_model(asked, runs_dir) if asked else config.judge
-    return config.model_copy(update={**paths, **models, "judge": judge})
+    return config.model_copy(update={**paths, **models, "judge": lasting_judge(config.judge, runs_dir)})
+
+
+def lasting_judge(judge: str, runs_dir: Path) -> str:
+    """Return `--judge` with the absolute path of a model that is one; see `lasting`."""
+    asked = judging_model(judge)
+    return judge.removesuffix(asked) + lasting_model(asked, runs_dir) if asked else judge
 
 
 class Resume(NamedTuple):
@@ -180,7 +186,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         config = _changed(history, how.changes)
         prompts = kept_prompts(folder, config)
         roles = make_roles(folder, config, listener.note)  # fails before the log says that the run was resumed
-        if {"model", "critic_model", "api_base"} & how.changes.keys():
+        if {"model", "critic_model", "judge", "api_base"} & how.changes.keys():
             outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
         journal.record("run-resumed", **_resumption(history, config, how))
@@ -228,8 +234,14 @@ def _require_room(history: History, how: Resume) -> None:
 
 def _changed(history: History, changes: Mapping[str, Any]) -> RunConfig:
     assert history.config is not None
+    if (judge := changes.get("judge")) and make_judge(history.config).by_fitness:
+        message = f"run {history.run_id} is judged by fitness, and cannot be judged by `{judge}` from now on"
+        raise UsageError(message, f"start a new run with `--judge {judge}`")
     ablate = dict.fromkeys((*history.config.ablate, *changes.get("ablate", ())))
-    return RunConfig.model_validate(history.config.model_dump() | {**changes, "ablate": tuple(ablate)})
+    config = RunConfig.model_validate(history.config.model_dump() | {**changes, "ablate": tuple(ablate)})
+    if judge and make_judge(config).by_fitness:
+        raise UsageError(f"run {history.run_id} is judged by comparisons", "name another judge that compares episodes")
+    return config
 
 
 def _require_same_task(history: History) -> None:
@@ -382,6 +394,8 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
     try:
         write_atomic(folder.card, card.model_dump_json(indent=1))
         parts = make_parts(folder, history, roles, journal.listener.note)
+        if parts.teacher and parts.teacher.needs_films:
+            require_films(folder, history)
         if history.raced and "race" not in config.ablate:
             race(Context(config, card, parts, journal), partial(make_trainer, folder, history), folder.scratch / "race")
             parts = make_parts(folder, history, roles, journal.listener.note)

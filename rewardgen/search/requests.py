@@ -10,6 +10,7 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number, shortened
 from rewardgen.core.text import visible
 from rewardgen.designer.protocol import MOST_OF_AN_IDEA, idea_of
+from rewardgen.search.chains import continued
 from rewardgen.search.context import Context
 from rewardgen.search.judge import improves
 from rewardgen.store.events import EventLog
@@ -23,6 +24,8 @@ MOST_CHARS = 1_000
 """Characters of one remark at most."""
 MOST_FEEDBACK = 4_000
 """Characters of all remarks in a design request; the newest come first."""
+_OTHER_EYES = ("stage", "observe")
+"""Operators whose children see other numbers than their parents, so that they are trained from scratch."""
 _MINOR_FLAGS = ("still-rising", "no-diagnosis", "negligible-component")
 """Flags that do not explain a failure."""
 _LESSON = re.compile(r"^\W*LESSON\W*:?\s*(.+)", re.MULTILINE | re.DOTALL)
@@ -41,6 +44,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     baselines = [history.baseline_record(name) for name in bars]
     best = _best_beside(earlier, ranking, slot)
     in_full = (*slot.parents, *([best.candidate.id] if best else []))
+    goes_on = slot.inherits and slot.parents and slot.operator not in _OTHER_EYES
     return DesignRequest(
         candidate_id=slot.candidate_id,
         generation=generation,
@@ -55,7 +59,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         baselines=tuple(record for record in baselines if record and record.fitness is not None),
         feedback=feedback_for(history, generation),
         stages=run.config.stages,
-        inherits=slot.inherits,
+        inherits=continued(history, slot.parents[0]) if goes_on else "",
         evolve_observation=run.config.evolve_observation,
         seed=slot.seed,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rewardgen.core.formatting import number, thousands
 from rewardgen.core.statistics import later_mean
 from rewardgen.search.context import Context
-from rewardgen.search.judge import stalled_generations
+from rewardgen.search.judge import FitnessJudge, stalled_generations
 from rewardgen.store.ranking import leads
 from rewardgen.store.records import CandidateResult
 
@@ -88,7 +88,8 @@ def doubt_steps(run: Context) -> None:
 def _too_few_steps(run: Context) -> str:
     """Return a warning if the baselines are within noise of each other and all their curves rise; else empty."""
     history = run.history
-    ranks = [rank for rank in run.rank_with_baselines().ranks if rank.candidate_id in history.baselines]
+    records = [record for name in history.baselines if (record := history.baseline_record(name))]
+    ranks = FitnessJudge().rank(records).ranks
     results = [result for name in history.baselines if (result := history.result("search", name))]
     if len(ranks) < 2 or leads(*ranks[:2]) or not all(map(_still_rises, results)):
         return ""

@@ -39,6 +39,10 @@ class _Posted(Frozen):
     why: Annotated[str, Field(max_length=MOST_WORDS)] = ""
 
 
+_SERVING: list[Server] = []
+"""The page of this process's latest judge."""
+
+
 class AskingHandler(PageHandler):
     """Shows the open question of a teacher and takes answers."""
 
@@ -126,9 +130,14 @@ def _make(setup: TeacherSetup) -> HumanTeacher:
         raise UsageError(message, "leave it out for any free port, or write one such as `--judge human:8700`")
 
     def serve(teacher: HumanTeacher) -> str:
+        for earlier in _SERVING:  # of another run in this process, or before the race of settings
+            earlier.shutdown()
+            earlier.server_close()
+        _SERVING.clear()
         server = Server(partial(AskingHandler, teacher, ServedRun(setup.folder)), int(argument))
         # It tells the end of the run, too, and ends with this process.
         threading.Thread(target=server.serve_forever, name="page of the judge", daemon=True).start()
+        _SERVING.append(server)
         return server.url
 
     return HumanTeacher(setup, serve)

@@ -83,7 +83,10 @@ class Resumption(Frozen):
     """Data of `run-resumed`."""
 
     changes: dict[
-        Literal["model", "critic_model", "api_base", "ablate", "max_cost", "max_tokens", "executor", "cluster"], Any
+        Literal[
+            "model", "critic_model", "judge", "api_base", "ablate", "max_cost", "max_tokens", "executor", "cluster"
+        ],
+        Any,
     ] = {}
     """Fields of the configuration that the user changed."""
     generations: Annotated[int, Field(ge=1)] | None = None

@@ -581,8 +581,8 @@ class DesignRequest(Frozen):
     """Remarks of the user on earlier results, newest last."""
     stages: bool = False
     """True if the reward may have stages."""
-    inherits: bool = False
-    """True if the policy is trained from that of the first parent."""
+    inherits: str = ""
+    """Id of the candidate whose policies are trained on with the reward; empty if they are trained from scratch."""
     evolve_observation: bool = False
     """True if the reward may add to the observation of policies."""
     seed: int = 0

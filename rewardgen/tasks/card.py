@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode, Recording, TrivialPolicy, ending_shares, record_episodes, trivial_policies
 from rewardgen.sim.variables import Var
-from rewardgen.sim.vec_env import ENDED, ENV_REWARD, Step
+from rewardgen.sim.vec_env import ENDED, ENV_REWARD, Step, VecEnv
 from rewardgen.store.records import PolicyProbe, TaskCard, VariableCard
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
@@ -84,7 +85,7 @@ def measure_card(
         action_high=_rounded(envs.action_high),
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
-        unobserved=tuple(_unobserved(seen, [*task.declared()])),
+        unobserved=tuple(_unobserved(seen, _known_at_start(envs))),
         body=envs.body_words,
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
@@ -99,6 +100,15 @@ def measure_card(
         episode_steps=task.episode_steps,
         probes=tuple(probe(task, name, recording) for name, recording in recordings.items()),
     )
+
+
+def _known_at_start(envs: VecEnv) -> list[str]:
+    """Return the variables that the start of an episode tells: an `observe` may read no other."""
+    envs.reset()
+    try:
+        return [name for name, values in envs.variables_now().items() if bool(values.isfinite().all())]
+    except TaskError:
+        return []
 
 
 def _unobserved(steps: Sequence[Step], names: Sequence[str]) -> Iterator[str]:

@@ -40,12 +40,13 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         task: The task.
         reward: Its reward; reads the task's variables, `action`, and `prev_` of each.
         see: Further entries of the observation, for policies with the eyes of their reward.
+        looks: True if `see` reads variables, which then the start of an episode has to tell.
     """
 
     metadata = {"render_modes": []}
 
-    def __init__(self, task: Task, reward: RewardFunction, see: SeeFunction | None = None) -> None:
-        self.task, self.reward, self._see = task, reward, see
+    def __init__(self, task: Task, reward: RewardFunction, see: SeeFunction | None = None, looks: bool = True) -> None:
+        self.task, self.reward, self._see, self._looks = task, reward, see, looks
         self._envs = one_env(task, 0)
         self._next: Tensor | None = None
         self._running = False
@@ -107,7 +108,9 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Return what a policy sees after a step with these inputs, or at a start."""
         if self._see is not None:
             begins = torch.tensor([inputs is None])
-            further = self._see({**(start_inputs(self._envs) if inputs is None else inputs), BEGINS: begins})
+            if inputs is None:
+                inputs = start_inputs(self._envs) if self._looks else {}
+            further = self._see({**inputs, BEGINS: begins})
             observation = torch.cat((observation, further), 1)
         return observation[0].numpy().astype(np.float32)
 

@@ -65,7 +65,8 @@ def _recorded(task: Task, policy: Policy, reward: RewardSpec, seed: int, episode
         actions.append(policy.act(observation if blind else eyes.see(observation)))
         return actions[-1]
 
-    episode = record_episodes(envs, act, anew=True, watch=lambda step, alive: eyes.follow(step)).episode
+    watch = None if blind else (lambda step, alive: eyes.follow(step))
+    episode = record_episodes(envs, act, anew=True, watch=watch).episode
     if rewards.problems:
         raise rewards.problems[0]
     steps = int(episode.lengths.max())

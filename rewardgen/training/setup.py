@@ -11,6 +11,7 @@ from typing import Literal
 from rewardgen.core.config import Bonus, Device, RunConfig
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
+from rewardgen.reward.observation import eyes_text
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
@@ -110,3 +111,9 @@ def policy_loader(training: Training | None) -> str:
     """Return a Python file that loads a run's policies without rewardgen; empty if their trainer has none."""
     loader = TRAINERS.get(training.trainer).loader if training and training.trainer in TRAINERS else None
     return loader.read_text() if loader else ""
+
+
+def policies_see(training: Training | None, source: str) -> str:
+    """Return words for what policies see besides the task's observation; empty if that is all, or the trainer blind."""
+    known = training is not None and training.trainer in TRAINERS
+    return eyes_text(source) if training is None or (known and TRAINERS.get(training.trainer).has_eyes) else ""

@@ -109,7 +109,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
 
 
 def _usage(history: History, config: RunConfig) -> str:
-    if config.model == BUILTIN:
+    if config.model == BUILTIN and not history.usage.calls:
         return ""
     usage, limit = history.usage, f" of {money(config.max_cost)}" if config.max_cost is not None else ""
     estimated = f" ({tokens(usage.estimated_tokens)} estimated)" if usage.estimated_tokens else ""

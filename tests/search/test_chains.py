@@ -15,6 +15,7 @@ from rewardgen.search.chains import begun
 from rewardgen.search.context import Context
 from rewardgen.search.evaluating import train
 from rewardgen.search.forecast import forecast, remaining
+from rewardgen.search.requests import design_request
 from rewardgen.store.history import Generation, History
 from rewardgen.store.journal import SilentListener
 from rewardgen.store.records import Candidate, SliceSpec, Slot
@@ -135,6 +136,19 @@ def test_the_order_in_which_trainings_end_decides_nothing(tmp_path):
         )
         starts.append(begun(Context(*search.args), "search", SliceSpec(candidate_id="g01-k0", seed=7)).start)
     assert starts == [("g00-k0", 0)] * 2
+
+
+def test_designers_hear_from_which_policy_training_goes_on(tmp_path):
+    search, history = coevolved(tmp_path, Climber(), generations=MOST_LINKS + 1, candidates=1, final_seeds=1)
+    search()
+
+    def told(operator, parent):
+        slot = Slot(candidate_id="g09-k0", operator=operator, parents=(parent,), inherits=True)
+        return design_request(Context(*search.args), MOST_LINKS + 1, slot).inherits
+
+    assert told("edit", "g00-k0") == "g00-k0"
+    assert told("edit", "g03-k0") == history.chain("g03-k0")[-1], "the last reward of a full chain is replaced"
+    assert told("observe", "g00-k0") == told("stage", "g00-k0") == "", "such a child is trained from scratch"
 
 
 def test_the_last_reward_of_a_full_chain_is_replaced(tmp_path):

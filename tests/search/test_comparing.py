@@ -133,3 +133,9 @@ def test_designers_read_comparisons_and_never_a_fitness(tmp_path):
     assert all(request.card.judged and not request.card.fitness for request in requests)
     assert all(parent.preference for request in later for parent in request.parents)
     assert not any(request.baselines for request in later)
+
+
+def test_a_new_best_candidate_is_a_gain_where_answers_decide(tmp_path):
+    search, history = a_search(tmp_path / "run", Crew(), judge="simulated:oracle", generations=6, patience=2)
+    assert search().reason == "all 6 generations done"
+    assert {each.best.candidate_id[:3] for each in history.generations[1:]} >= {"g04", "g05"}

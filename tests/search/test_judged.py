@@ -36,7 +36,10 @@ def test_wins_are_counted_from_either_side_and_reasons_are_told():
     answers = [said(0, "g00-k0", "g00-k1", "left", "the other falls"), said(1, "g00-k1", "g00-k0", "left", start=1)]
     text = told(answers, LONG, SHORT)
     assert text.startswith("place ") and "by 2 comparisons of episodes: 1 won, 1 lost" in text
-    assert "won against g00-k1 (50 steps, time limit against 9 steps, fell), because: the other falls" in text
+    assert (
+        "won, on the left, against g00-k1 (50 steps, time limit against 9 steps, fell), because: the other falls"
+        in text
+    )
 
 
 def test_alike_episodes_without_a_reason_are_only_counted():

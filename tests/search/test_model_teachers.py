@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import BudgetExhausted, UsageError
+from rewardgen.core.errors import BudgetExhausted, ModelError, UsageError
 from rewardgen.film import shooting
 from rewardgen.film.clips import CLIPS
 from rewardgen.llm.archive import call_name, read_archive
@@ -128,14 +128,27 @@ def test_a_judge_that_always_takes_the_first_finds_them_the_same(run, tmp_path):
         assert ask(run, server, tmp_path) == Answered("same", "the answer changes with the order")
 
 
-def test_a_judge_that_refuses_or_fails_decides_nothing_and_is_told(run, tmp_path):
+def test_a_reply_without_an_answer_decides_nothing(run, tmp_path):
     with ChatServer(Answer("I am sorry, I cannot judge this.")) as server:
         assert ask(run, server, tmp_path) == Answered("unclear", "no readable answer")
+
+
+def test_a_judge_that_answers_neither_order_ends_the_run_so_that_nothing_is_recorded(run, tmp_path):
+    refusing = ChatServer(Answer("no pictures here", status=400))
+    with refusing as server, pytest.raises(ModelError, match="no pictures here") as failed:
+        ask(run, server, tmp_path)
+    assert "resume" in failed.value.hint
+
+
+def test_one_order_without_an_answer_is_unclear_and_told(run, tmp_path):
+    def answer(number, body):
+        return Answer("ANSWER: first\nBECAUSE: x") if colours(body)[0] == RED else Answer("too long", status=400)
+
     notes = []
-    with ChatServer(Answer("no pictures here", status=400)) as server:
-        answered = ask(run, server, tmp_path / "other", notes)
-    assert answered.answer == "unclear" and "no pictures here" in answered.why
-    assert len(notes) == 2 and "question 7-left-first" in "".join(notes)
+    with ChatServer(answer) as server:
+        answered = ask(run, server, tmp_path, notes)
+    assert answered.answer == "unclear" and "too long" in answered.why
+    assert len(notes) == 1 and "question 7, in one of both orders" in notes[0]
 
 
 def test_one_unclear_order_makes_the_answer_unclear(run, tmp_path):

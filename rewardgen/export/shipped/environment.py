@@ -40,7 +40,8 @@ def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
     if _MODEL:
         task.model_file = lambda: Path(__file__).parent / _MODEL
     paid = _Paid()
-    return TaskEnv(task, reward or paid, paid.see if _EYES and reward is None else None)
+    see = paid.see if _EYES and reward is None else None
+    return TaskEnv(task, reward or paid, see, looks=bool(getattr(_reward, "SEES", ())))
 
 
 class _Paid:

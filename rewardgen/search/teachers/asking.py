@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 
+from rewardgen.core.errors import ModelError
 from rewardgen.llm.prompts import JudgedEpisode, judge_messages
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.search.teachers.protocol import Answered, TeacherSetup
@@ -33,14 +34,21 @@ async def ask_in_both_orders(setup: TeacherSetup, number: int, left: JudgedEpiso
     Raises:
         BudgetExhausted: A limit on model calls is reached.
         CredentialsError: The API key is missing or was refused, or the account is empty.
-        ModelError: The model or address is unknown.
+        ModelError: The model or address is unknown, or neither call was answered.
     """
     calls = (_ask(setup, f"{number}-left-first", left, right), _ask(setup, f"{number}-right-first", right, left))
     replies = await asyncio.gather(*calls, return_exceptions=True)  # both are paid: both end and are recorded
+    failed = [reply for reply in replies if isinstance(reply, CallFailed)]
     for reply in replies:
-        if isinstance(reply, BaseException):
+        if isinstance(reply, BaseException) and reply not in failed:
             raise reply
-    given, exchanged = (reply for reply in replies if isinstance(reply, Answered))
+    if len(failed) == len(replies):  # an answer of nobody's would rank candidates for good
+        hint = "check that the model can be reached and takes such requests, then resume the run, or with `--judge`"
+        raise ModelError(f"the judge did not answer question {number}: {failed[0].message}", hint)
+    for reply in failed:
+        setup.note(f"question {number}, in one of both orders: {reply.message}")
+    read = [Answered("unclear", reply.message) if isinstance(reply, CallFailed) else reply for reply in replies]
+    given, exchanged = (answered for answered in read if isinstance(answered, Answered))
     exchanged = exchanged._replace(answer=mirrored(exchanged.answer))
     if "unclear" in (given.answer, exchanged.answer):
         return given if given.answer == "unclear" else exchanged
@@ -52,11 +60,7 @@ async def _ask(setup: TeacherSetup, label: str, first: JudgedEpisode, second: Ju
     assert config is not None and card is not None and setup.llm is not None
     messages = judge_messages(card, config.goal, first, second)
     request = LLMRequest(label=f"comparisons/judge/{label}", messages=messages, temperature=0.0, max_tokens=MAX_TOKENS)
-    try:
-        return read_answer((await setup.llm.complete(request)).text)
-    except CallFailed as error:
-        setup.note(f"question {label}: {error.message}")
-        return Answered("unclear", error.message)
+    return read_answer((await setup.llm.complete(request)).text)
 
 
 def read_answer(text: str) -> Answered:

@@ -36,10 +36,11 @@ class HumanTeacher:
 
     Args:
         setup: Of the run.
-        serve: Serves the page of this teacher from its first question on; returns its address.
+        serve: Serves the page of this teacher; returns its address.
     """
 
     words = "a person who compares films of two episodes"
+    needs_films = True
 
     def __init__(self, setup: TeacherSetup, serve: Callable[[HumanTeacher], str]) -> None:
         self.folder, self.history = setup.folder, setup.history
@@ -51,9 +52,10 @@ class HumanTeacher:
         """True while the films of the next question are made."""
         self._other: Showing | None = None
         """The question that `undo` turns to."""
-        self._note, self._serve, self._url, self._turns = setup.note, serve, "", 0
+        self._note, self._turns = setup.note, 0
         self._deliver: Callable[[Answered], object] = lambda answered: None
         self._turn = threading.Lock()
+        self._url = serve(self)
 
     @property
     def can_undo(self) -> bool:
@@ -62,7 +64,6 @@ class HumanTeacher:
 
     async def answer(self, question: Question, number: int) -> Answered:
         """See `Teacher.answer`."""
-        self._url = self._url or self._serve(self)
         self.progress = asked_text(self.history)
         answers: asyncio.Queue[Answered] = asyncio.Queue()
         loop = asyncio.get_running_loop()

@@ -4,6 +4,7 @@ To add a teacher, write a class with `answer`, and register a function that buil
 
     class Shorter:
         words = "whoever likes short episodes"
+        needs_films = False
 
         async def answer(self, question, number):
             left, right = (self._steps(clip) for clip in (question.left, question.right))
@@ -63,6 +64,9 @@ class Teacher(Protocol):
 
     words: str
     """The judge in words for designers, such as "a person who compares films of two episodes"."""
+
+    needs_films: bool
+    """True if it is shown pictures, so that a task that cannot be filmed is refused before anything is trained."""
 
     async def answer(self, question: Question, number: int) -> Answered:
         """Compare two clips.

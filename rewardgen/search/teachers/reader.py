@@ -19,6 +19,7 @@ class ReaderTeacher:
     """
 
     words = "a language model that reads two episodes at a time in numbers"
+    needs_films = False
 
     def __init__(self, setup: TeacherSetup) -> None:
         self._setup = setup

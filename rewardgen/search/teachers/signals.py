@@ -22,6 +22,8 @@ class SignalsTeacher:
         UsageError: The task declares none, or the judge has an argument.
     """
 
+    needs_films = False
+
     def __init__(self, setup: TeacherSetup) -> None:
         card = setup.history.card
         assert card is not None
@@ -43,8 +45,9 @@ class SignalsTeacher:
             name = signal.name
             lead = (left[name] - right[name]) * (1.0 if signal.better == "high" else -1.0)
             if abs(lead) > signal.margin:
-                values = f"{name}: {formatted(left[name])} on the left, {formatted(right[name])} on the right"
-                return Answered("left" if lead > 0.0 else "right", values)
+                winner, loser = (left, right) if lead > 0.0 else (right, left)
+                why = f"{name} {formatted(winner[name])} against {formatted(loser[name])}"
+                return Answered("left" if lead > 0.0 else "right", why)
         return Answered("same", "no signal differs beyond its margin")
 
 

@@ -34,6 +34,7 @@ class SimulatedTeacher:
     """
 
     words = "a person who compares two episodes at a time"
+    needs_films = False
 
     def __init__(self, setup: TeacherSetup) -> None:
         self._setup, self._kind = setup, setup.argument or "oracle"

@@ -21,6 +21,7 @@ class VisionTeacher:
     """
 
     words = "a language model that sees pictures of two episodes at a time"
+    needs_films = True
 
     def __init__(self, setup: TeacherSetup) -> None:
         self._setup = setup
