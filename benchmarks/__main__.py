@@ -17,7 +17,6 @@ from benchmarks.agreement import bench_agreement
 from benchmarks.critic_detectors import bench_detectors
 from benchmarks.figures import Figure, Report
 from benchmarks.final import FinalOptions, bench_final
-from benchmarks.fit import bench_fit
 from benchmarks.gpu import GpuOptions, bench_gpu
 from benchmarks.learner import NAMES, LearnerOptions, bench_learner
 from benchmarks.own_rewards import own_rewards_table
@@ -288,19 +287,6 @@ def shares(
     Example: `python -m benchmarks shares hopper ant`
     """
     return show(bench_shares(tasks, _given(SharesOptions(), quick, seeds=seeds), _say), json)
-
-
-@app.command
-def fit(
-    *runs: Annotated[str, Parameter(help="Folders of runs, with their recorded episodes.")],
-    best: Annotated[int, Parameter(help="Candidates of each run, best first.", validator=_AT_LEAST_ONE)] = 3,
-    json: Json = False,
-) -> int:
-    """Measure whether fitted weights rank a run's held-out episodes better; trains nothing.
-
-    Example: `python -m benchmarks fit runs/20260101-120000-hopper-0000`
-    """
-    return show(bench_fit(runs, best, _say), json)
 
 
 @app.command

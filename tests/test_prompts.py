@@ -33,7 +33,7 @@ from tests.builders import card, record
 from tests.llm.quoting import unquoted
 from tests.tasks.files import METRIC, measured_point
 
-MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "fit", "baseline")]
+MUTATIONS = [each for each in get_args(Operator) if each not in ("draft", "baseline")]
 
 
 def hopper() -> TaskCard:

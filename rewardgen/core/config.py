@@ -48,7 +48,7 @@ class RunConfig(Frozen):
 
     model_config = ConfigDict(strict=True, use_attribute_docstrings=True)
     noun = "a run"
-    retired = frozenset({"auto_steps", "confirm", "ray_address", "tune"})
+    retired = frozenset({"auto_steps", "confirm", "fit", "ray_address", "tune"})
 
     task: str
     """Name of a shipped task, or the path of a task file."""
@@ -70,10 +70,6 @@ class RunConfig(Frozen):
     """Generations at most."""
     candidates: int = Field(default=6, ge=1)
     """Candidates per generation."""
-    fit: int = Field(default=0, ge=0)
-    """Number of `--candidates` in each generation after the first that `evolve` makes without a designer: weights of a
-    trained candidate's components are fitted so that returns rank recorded episodes as fitness does. Where none rank
-    held-out episodes better, the designer gets the slot."""
     seeds: int = Field(default=2, ge=1)
     """Training seeds of every candidate in the search."""
     leaders: int = Field(default=4, ge=1)
@@ -155,8 +151,8 @@ class RunConfig(Frozen):
     def _options_fit_together(self) -> RunConfig:
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
-        if (self.fit or self.stages or self.evolve_observation) and self.strategy == "best-of-n":
-            hint = "leave out `--fit`, `--stages` and `--evolve-observation`"
+        if (self.stages or self.evolve_observation) and self.strategy == "best-of-n":
+            hint = "leave out `--stages` and `--evolve-observation`"
             raise UsageError("`--strategy best-of-n` changes no earlier reward", hint)
         if (self.stages or self.evolve_observation) and self.model == BUILTIN:
             what = "stages" if self.stages else "observations"
@@ -164,9 +160,6 @@ class RunConfig(Frozen):
         if self.strategy == COEVOLVE and self.executor != PROCESSES:
             message = f"`--strategy {COEVOLVE}` trains on this machine, where the policies of parents are"
             raise UsageError(message, "leave out `--executor`, or take `--strategy evolve`")
-        if self.fit > self.candidates:
-            message = f"`--fit {self.fit}` is more than the {self.candidates} candidates of a generation"
-            raise UsageError(message, "lower it, or raise `--candidates`")
         if self.cluster and self.executor == PROCESSES:
             raise UsageError("`--cluster` needs an executor that trains on a cluster", "name one with `--executor`")
         if self.api_base and not self.api_base.startswith(("http://", "https://")):

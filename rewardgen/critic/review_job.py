@@ -95,26 +95,6 @@ def compare_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     }
 
 
-def returns_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Sum the components of `rewards` over the episodes of all `files` in a `folder`.
-
-    Returns:
-        `returns`: id to component to its sum over each episode, in the order of the files; None if the reward fails.
-
-    Raises:
-        RunFolderError: A file is missing or damaged.
-    """
-    torch.set_num_threads(1)
-    paths = [Path(payload["folder"]) / name for name in payload["files"]]
-    rewards = [_Reward(RewardSpec.model_validate(reward)) for reward in payload["rewards"]]
-
-    def returns(reward: _Reward) -> dict[str, list[float]]:
-        parts = [reward.returns(load_episodes(path)) for path in paths]
-        return {name: [value for part in parts for value in part[name]] for name in parts[0]}
-
-    return {"returns": {reward.spec.candidate_id: _or_none(partial(returns, reward)) for reward in rewards}}
-
-
 class _Reward:
     def __init__(self, spec: RewardSpec) -> None:
         self.spec = spec

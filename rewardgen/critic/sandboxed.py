@@ -23,7 +23,6 @@ from rewardgen.sandbox.process import Limits, WorkerCancelled, run_worker
 from rewardgen.store.records import Finding, Gate, RewardSpec, TaskCard
 
 REVIEW = register("review", "rewardgen.critic.review_job:review_job", reads=("transitions", "folder"))
-RETURNS = register("returns", "rewardgen.critic.review_job:returns_job", reads=("folder",))
 COMPARE = register("compare", "rewardgen.critic.review_job:compare_job", reads=("transitions",))
 
 OnGate = Callable[[str, Gate], None]
@@ -62,19 +61,14 @@ _Name = Annotated[str, AfterValidator(lambda name: clean(name, _NAME_CHARS))]
 _Component = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,47}$")]
 
 
-_Sums = Annotated[dict[_Component, list[FiniteFloat]], Field(max_length=33)]
-Returns = Annotated[_Sums | None, WrapValidator(_or_none)]
-"""Component to its sum over each recorded episode, with `residual`; None if the reward failed."""
-
-
 class RewardReview(Frozen):
     """A worker's answer on one reward."""
 
     findings: Annotated[
         tuple[Annotated[Finding, AfterValidator(_legible)], ...], BeforeValidator(lambda items: items[:_MAX_FINDINGS])
     ] = ()
-    returns: Returns = None
-    """None also if not reached."""
+    returns: Annotated[dict[_Component, list[FiniteFloat]] | None, WrapValidator(_or_none)] = None
+    """Sum of each component over each recorded episode; None if not reached or failed."""
     distances: Annotated[dict[str, _Share | None] | None, WrapValidator(_or_none)] = None
     """Id of another reward to a distance, None where unknown; None if the reward could not be compared."""
 
@@ -85,12 +79,6 @@ class BatchReview(Frozen):
     reviews: dict[str, RewardReview]
     not_available: tuple[_Line, ...] = ()
     """Detectors without data, with the reason."""
-
-
-class BatchReturns(Frozen):
-    """A worker's answer on the returns of some rewards."""
-
-    returns: dict[str, Returns]
 
 
 class RewardDistance(Frozen):
@@ -123,11 +111,6 @@ class ReviewRequest(NamedTuple):
     on_gate: OnGate | None = None
 
 
-PriceEpisodes = Callable[[ReviewRequest], Mapping[str, Returns]]
-"""Prices the rewards of a request, by id, over its files of episodes. Raises `RewardgenError` if a file cannot be read
-or the worker fails."""
-
-
 class Reviewer(Protocol):
     """Run rewards safely."""
 
@@ -137,7 +120,7 @@ class Reviewer(Protocol):
 
 
 class SandboxedReviewer:
-    """Run the jobs `review` and `compare` on recorded transitions, and `returns` on recorded episodes.
+    """Run the jobs `review` and `compare` on recorded transitions.
 
     Args:
         transitions: File of the transitions.
@@ -196,11 +179,6 @@ class SandboxedReviewer:
             for id, why in failed.items():
                 raise UsageError(f"the reward of {clean(id)} cannot be compared: {clean(why)}")
         return _validated(RewardDistance, COMPARE, answer)
-
-    def returns(self, request: ReviewRequest) -> Mapping[str, Returns]:
-        """Sum the components of rewards over the files of episodes, in one worker; see `PriceEpisodes`."""
-        payload = {"folder": str(self._episodes), "files": list(request.files)}
-        return _validated(BatchReturns, RETURNS, self._run(RETURNS, payload, request)).returns
 
     def _confirm(self, error: RewardgenError, request: ReviewRequest) -> None:
         """Raise an error that a worker without rewards meets too."""

@@ -75,9 +75,9 @@ def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Rol
         CredentialsError: A missing API key.
     """
     STRATEGIES.get(config.strategy)
-    if not make_judge(config).by_fitness and (config.fit or config.target_fitness is not None):
+    if not make_judge(config).by_fitness and config.target_fitness is not None:
         message = f"the judge `{config.judge}` does not look at the fitness"
-        raise UsageError(message, "leave out `--fit` and `--target-fitness`")
+        raise UsageError(message, "leave out `--target-fitness`")
     if config.trainer:
         TRAINERS.get(config.trainer)
     EXECUTORS.get(config.executor).check()
@@ -136,7 +136,6 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
         usage=roles.usage,
         policies=folder.policies,
         longer=longer,
-        returns=reviewer.returns,
         cache=cache,
         judge_result=partial(_judge_result, roles.llm, folder, config, card) if roles.llm else None,
     )

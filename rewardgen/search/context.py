@@ -17,7 +17,6 @@ from rewardgen.core.errors import BudgetExhausted
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.sequential import BLOCK
 from rewardgen.critic.critic import Critic
-from rewardgen.critic.sandboxed import PriceEpisodes
 from rewardgen.designer.protocol import Designer
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.judge import Judge
@@ -53,8 +52,6 @@ class Parts(NamedTuple):
     """Returns trainer and cache for trainings of a multiple of the steps."""
     teacher: Teacher | None = None
     """Compares episodes for a judge that ranks by comparisons."""
-    returns: PriceEpisodes | None = None
-    """Prices recorded episodes for fits of weights."""
     cache: BaselineCache | None = None
     """Trainings of the task's own rewards by other runs."""
     judge_result: Callable[[CandidateResult, tuple[str, ...]], Coroutine[Any, Any, Judgement]] | None = None

@@ -10,7 +10,6 @@ from rewardgen.critic.critic import ModelReading
 from rewardgen.critic.llm_review import no_reading
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.search.context import Context
-from rewardgen.search.fitting import fit_candidate
 from rewardgen.search.requests import design_request
 from rewardgen.store.records import Candidate, Finding, Gate, Slot, Verdict
 
@@ -28,8 +27,7 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
 
     def settle() -> None:
         """Record unanswered calls as failures once another answer shows that the model is there."""
-        by_model = [candidate for candidate in designed.values() if candidate.operator != "fit"]
-        replies = [candidate for candidate in by_model if candidate.id != run.history.init_id]
+        replies = [candidate for candidate in designed.values() if candidate.id != run.history.init_id]
         answered = [reply for reply in replies if not reply.failure.startswith((NO_REPLY, REFUSED))]
         in_generation = any(reply.id in ids for reply in answered)
         for candidate in unanswered[:]:
@@ -49,10 +47,7 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
     missing = [slot for slot in slots if (slot.candidate_id, 0) not in designed]
     if missing and missing[0].candidate_id == run.history.init_id:
         _record(run, _init_candidate(missing.pop(0), run.history.init_source))
-    for slot in missing:
-        if slot.fit and (fitted := fit_candidate(run, generation, slot)):
-            _record(run, fitted)
-    run.gather([partial(design_one, slot) for slot in missing if (slot.candidate_id, 0) not in designed])
+    run.gather([partial(design_one, slot) for slot in missing])
     if unanswered:
         raise _no_answers(unanswered)
     return [designed[slot.candidate_id, 0] for slot in slots]
@@ -102,8 +97,7 @@ def _repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mapp
         if repaired is not None:
             _record(run, repaired.model_copy(update={"repairs": 1}))
 
-    designs = [slot for slot in slots if designed[slot.candidate_id, 0].operator != "fit"]
-    repairable = [slot for slot in designs if (verdict := verdicts.get(slot.candidate_id)) and verdict.repairable]
+    repairable = [slot for slot in slots if (verdict := verdicts.get(slot.candidate_id)) and verdict.repairable]
     if not run.history.generations[generation].finished:  # in a finished generation, the repair failed for good
         run.gather([partial(repair_one, slot) for slot in repairable if (slot.candidate_id, 1) not in designed])
     return [version for slot in slots if (version := designed.get((slot.candidate_id, 1)))]

@@ -31,8 +31,7 @@ Pair = tuple[Operator, tuple[str, ...]]
 class Evolve:
     """Plans drafts first, then operators on parents from the whole archive, more often on better ones.
 
-    An operator without a gain in the previous generation is not applied to the same parents again. The last slots of a
-    generation are tried as fits of weights first, as many as `RunConfig.fit`, each of another parent.
+    An operator without a gain in the previous generation is not applied to the same parents again.
     """
 
     learns = True
@@ -65,11 +64,6 @@ class Evolve:
                     seed=rng.randrange(2**31),
                 )
             )
-        for number in range(self._config.fit if archive else 0):
-            operator, parents = _chosen(archive, ("fit",), number, spent, rng)
-            if operator == "fit":
-                spent.add((operator, parents))
-                slots[-1 - number] = slots[-1 - number].model_copy(update={"fit": parents[0]})
         return tuple(slots)
 
 
@@ -79,7 +73,7 @@ class Coevolve(Evolve):
     def plan(self, records: Sequence[CandidateRecord], generation: int) -> tuple[Slot, ...]:
         """See `Strategy.plan`."""
         slots = super().plan(records, generation)
-        return tuple(slot.model_copy(update={"inherits": bool(slot.parents or slot.fit)}) for slot in slots)
+        return tuple(slot.model_copy(update={"inherits": bool(slot.parents)}) for slot in slots)
 
 
 STRATEGIES.register("evolve", Evolve)

@@ -190,7 +190,6 @@ def _trainings(config: RunConfig, baselines: int, raced: int) -> Span:
 
 def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> Usage:
     """Usage of one generation without repairs, or of all generations with a repair of every candidate."""
-    # A fit that ranks no better leaves its slot to the designer.
     candidates = config.generations * config.candidates
     calls: dict[str, int] = {}
     if config.model != BUILTIN:

@@ -59,8 +59,7 @@ def _require_plan(run: Context, slots: tuple[Slot, ...]) -> None:
     if repeated := [id for id in ids if ids.count(id) > 1 or id in earlier]:
         problem = f"`{repeated[0]}` twice"
     for slot in slots:
-        parents = (*slot.parents, slot.fit) if slot.fit else slot.parents
-        if missing := [id for id in parents if id not in earlier]:
+        if missing := [id for id in slot.parents if id not in earlier]:
             problem = f"`{slot.candidate_id}` from the unknown `{missing[0]}`"
         elif slot.operator != "draft" and not slot.parents:
             problem = f"`{slot.candidate_id}` by `{slot.operator}` without a parent"

@@ -31,11 +31,11 @@ from rewardgen.store.measurements import (
 from rewardgen.store.names import BaselineId, CandidateId, FileName
 
 Operator = Literal[
-    "draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "stage", "observe", "fit", "baseline"
+    "draft", "tune", "edit", "add", "remove", "rewrite", "crossover", "explore", "stage", "observe", "baseline"
 ]
 """Job of the designer: `draft` begins with nothing, `explore` looks for an approach unlike its parent's, the others
-change their parents; `stage` divides the task, `observe` shows policies more. `fit` sets weights without a designer,
-see `Slot.fit`. `baseline` is a reward of the task's own."""
+change their parents; `stage` divides the task, `observe` shows policies more. `baseline` is a reward of the
+task's own."""
 
 Severity = Literal["reject", "warn"]
 
@@ -387,9 +387,6 @@ class Slot(Frozen):
     """A hint for the designer."""
     seed: int = 0
     """Seed of the designer's random draws."""
-    fit: CandidateId | None = None
-    """Id of a trained candidate whose weights are fitted. The slot's operator applies only if no weights rank held-out
-    episodes better than this candidate's own."""
     inherits: bool = False
     """True if the candidate's policies are trained from those of its first parent."""
 

@@ -106,7 +106,7 @@ def _may_be_repaired(history: History, record: CandidateRecord) -> bool:
     current, candidate = history.generations[-1], record.candidate
     if candidate.generation != current.index or current.finished or history.status != "running":
         return False
-    return record.verdict.repairable and candidate.operator != "fit" and not candidate.repairs
+    return record.verdict.repairable and not candidate.repairs
 
 
 def rejection(verdict: Verdict) -> str:

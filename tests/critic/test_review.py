@@ -2,7 +2,6 @@
 
 import threading
 
-import numpy as np
 import pytest
 import torch
 
@@ -87,15 +86,6 @@ def test_detectors_that_the_transitions_are_not_enough_for_are_told(reviewer):
     told = reviewer.review(request(SOUND)).not_available
     assert "pair-reversed (the task declares no pairs)" in told
     assert "not-invariant (the task declares no invariances)" in told
-
-
-def test_components_are_summed_over_the_episodes_of_all_files_and_a_reward_that_fails_has_none(reviewer, tmp_path):
-    for name, lengths in (("a.npz", [2, 1]), ("b.npz", [3])):
-        values = np.arange(sum(lengths), dtype=np.float32)
-        np.savez_compressed(tmp_path / name, lengths=np.array(lengths), position=values, speed=values)
-    rewards = spec("sum", "position + speed"), spec("typo", "positon")
-    returns = reviewer.returns(request(*rewards, files=["a.npz", "b.npz"]))
-    assert returns == {"sum": {"r": [2.0, 4.0, 6.0]}, "typo": None}
 
 
 # Gates.

@@ -11,7 +11,6 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import BudgetExhausted
 from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.llm_review import Reader
-from rewardgen.critic.sandboxed import PriceEpisodes
 from rewardgen.llm.protocol import LLM
 from rewardgen.search import evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Parts
@@ -138,7 +137,6 @@ def a_search(
     given: str = "",
     best_fitness: float | None = None,
     signals: tuple[Signal, ...] = (),
-    returns: PriceEpisodes | None = None,
     llm: LLM | None = None,
     baselines: Mapping[str, str] = MappingProxyType({"human": "human source", "sparse": "sparse source"}),
     **config,
@@ -181,6 +179,5 @@ def a_search(
             lambda argument: TeacherSetup(argument, folder, history, journal.listener.note, llm), settings
         ),
         longer=crew.longer,
-        returns=returns,
     )
     return partial(run_search, settings, card(best_fitness=best_fitness, signals=signals), parts, journal), history

@@ -144,8 +144,8 @@ def test_one_candidate_of_a_later_generation_gives_policies_more_to_see_where_th
 MODEL = {"model": "openai/x"}
 
 
-@pytest.mark.parametrize("option", [{"fit": 1}, {"stages": True} | MODEL, {"evolve_observation": True} | MODEL])
-def test_drafts_alone_are_neither_fitted_nor_divided(option):
+@pytest.mark.parametrize("option", [{"stages": True} | MODEL, {"evolve_observation": True} | MODEL])
+def test_drafts_alone_are_not_divided(option):
     with pytest.raises(UsageError, match="changes no earlier reward"):
         RunConfig(task="point", strategy="best-of-n", **option)
 

@@ -81,8 +81,6 @@ def test_the_calls_of_a_model_that_reads_along_are_counted_and_priced(monkeypatc
     alone = forecast(asked, measured=False)
     read = forecast(asked.model_copy(update={"critic_model": "openai/gpt-5-mini"}), measured=False)
     only_read = forecast(RUN.model_copy(update={"critic_model": "openai/gpt-5-mini"}), measured=False)
-    fitted = forecast(asked.model_copy(update={"critic_model": "openai/gpt-5-mini", "fit": 2}), measured=False)
-    assert fitted == read  # a fit that ranks nothing better leaves its slot to the designer
     assert read.calls.high == alone.calls.high + 2 * 12 and only_read.calls.high == 2 * 12
     assert read.cost_usd.high > alone.cost_usd.high > only_read.cost_usd.high > 0.0
 

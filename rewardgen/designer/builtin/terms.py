@@ -13,7 +13,6 @@ import re
 import textwrap
 from dataclasses import dataclass, replace
 
-from rewardgen.reward.fitted import read_fitted
 from rewardgen.store.records import TaskCard
 
 _WIDTH = 110
@@ -109,11 +108,7 @@ def _assigned(term: Term) -> list[str]:
 
 
 def parse(source: str, card: TaskCard) -> Reward | None:
-    """Read the terms of a reward, with fitted weights; None if another hand wrote it in another form."""
-    if fitted := read_fitted(source):
-        terms, weights = parse(fitted.designed, card) or (), fitted.weights
-        kept = [term for term in terms if term.name in weights]
-        return tuple(term.weighing(float(f"{term.weight * weights[term.name]:.3g}")) for term in kept) or None
+    """Read the terms of a reward; None if another hand wrote it in another form."""
     try:
         (function,) = ast.parse(source).body
         terms = _terms(function, source) if isinstance(function, ast.FunctionDef) else ()
