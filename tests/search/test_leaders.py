@@ -115,9 +115,9 @@ class Late(Crew):
 
 
 def test_a_further_seed_that_there_was_no_time_for_costs_a_leader_nothing(tmp_path):
-    search, history = a_search(tmp_path, Late(fitness=noisy), max_minutes=0.01, **CLOSE)
+    search, history = a_search(tmp_path, Late(fitness=noisy), max_minutes=0.03, **CLOSE)
     summary = search()
-    assert summary.reason == "time limit of 0.01 min reached" and summary.chosen in ("g00-k1", "g00-k2")
+    assert summary.reason == "time limit of 0.03 min reached" and summary.chosen in ("g00-k1", "g00-k2")
     assert history.extra_seeds["search", summary.chosen] and not history.result("search", summary.chosen).failure
 
 

@@ -128,11 +128,11 @@ def test_time_that_is_up_ends_a_training_and_the_finals_follow(tmp_path):
                 raise WorkerCancelled("the training was cancelled")
             super().train(rewards, slices, on_slice=on_slice, cancel=cancel, **options)
 
-    search, history = a_search(tmp_path, Slow(), max_minutes=0.01)
+    search, history = a_search(tmp_path, Slow(), max_minutes=0.03)
     summary = search()
-    assert summary.reason == "time limit of 0.01 min reached" and summary.chosen == "g00-k3"
+    assert summary.reason == "time limit of 0.03 min reached" and summary.chosen == "g00-k3"
     failed = history.result("search", "g01-k1").failure
-    assert failed and failed.kind == "timeout" and "0.01 min" in failed.message
+    assert failed and failed.kind == "timeout" and "0.03 min" in failed.message
     assert history.result("search", "g01-k0").failure  # one of its seeds was trained, which is no fitness
 
 
