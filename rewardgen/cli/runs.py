@@ -15,7 +15,7 @@ from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import duration, money, number, percent
 from rewardgen.core.text import one_line
-from rewardgen.critic.sandboxed import RewardDistance
+from rewardgen.critic.sandboxed import RewardPair
 from rewardgen.report.compare_page import compare_html
 from rewardgen.report.run_files import write_readme
 from rewardgen.search.inspect_rewards import compare_rewards
@@ -181,7 +181,7 @@ def compare(
     return 0
 
 
-def _measured(one: Side, other: Side) -> RewardDistance:
+def _measured(one: Side, other: Side) -> RewardPair:
     tasks = [side.history.card.name if side.history.card else "" for side in (one, other)]
     if tasks[0] != tasks[1]:
         raise UsageError(
@@ -191,7 +191,7 @@ def _measured(one: Side, other: Side) -> RewardDistance:
     return compare_rewards(one.folder, one.history, one.reward, other.reward)
 
 
-def _measured_if_possible(one: Side, other: Side) -> RewardDistance | str:
+def _measured_if_possible(one: Side, other: Side) -> RewardPair | str:
     """Return the distance of two rewards, or the reason why it is unknown."""
     try:
         return _measured(one, other)
@@ -199,7 +199,7 @@ def _measured_if_possible(one: Side, other: Side) -> RewardDistance | str:
         return f"Their distance was not measured: {error.message}."
 
 
-def _distances(sides: Sequence[Side], measured: Sequence[RewardDistance]) -> Any:
+def _distances(sides: Sequence[Side], measured: Sequence[RewardPair]) -> Any:
     distances = [
         {
             "of": [sides[0].reward.candidate_id, side.reward.candidate_id],

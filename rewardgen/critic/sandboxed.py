@@ -81,7 +81,7 @@ class BatchReview(Frozen):
     """Detectors without data, with the reason."""
 
 
-class RewardDistance(Frozen):
+class RewardPair(Frozen):
     """Two rewards side by side."""
 
     distance: _Share | None
@@ -166,7 +166,7 @@ class SandboxedReviewer:
                 reviews[reward.candidate_id] = RewardReview(findings=(_fatal(error),))
         return BatchReview(reviews=reviews, not_available=not_available)
 
-    def compare(self, one: RewardSpec, other: RewardSpec, card: TaskCard) -> RewardDistance:
+    def compare(self, one: RewardSpec, other: RewardSpec, card: TaskCard) -> RewardPair:
         """Compare two rewards with different ids.
 
         Raises:
@@ -178,7 +178,7 @@ class SandboxedReviewer:
         if isinstance(failed, dict):
             for id, why in failed.items():
                 raise UsageError(f"the reward of {clean(id)} cannot be compared: {clean(why)}")
-        return _validated(RewardDistance, COMPARE, answer)
+        return _validated(RewardPair, COMPARE, answer)
 
     def _confirm(self, error: RewardgenError, request: ReviewRequest) -> None:
         """Raise an error that a worker without rewards meets too."""

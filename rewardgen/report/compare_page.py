@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.formatting import number, with_interval
 from rewardgen.core.statistics import difference_interval, interquartile_mean
-from rewardgen.critic.sandboxed import RewardDistance
+from rewardgen.critic.sandboxed import RewardPair
 from rewardgen.report.rendering import render_page, rounded
 from rewardgen.store.history import Phase
 from rewardgen.store.records import CandidateResult
@@ -42,7 +42,7 @@ def compare_html(
     sides: Sequence[Reference],
     facts: Sequence[RunFacts] | Sequence[CandidateFacts],
     remarks: Sequence[str],
-    distances: Sequence[RewardDistance | str],
+    distances: Sequence[RewardPair | str],
 ) -> str:
     """The page.
 
@@ -118,7 +118,7 @@ def _difference(
     return f"{other} is {words} than {first}: {difference}.", tone
 
 
-def _distance(comparison: RewardDistance | str) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:
+def _distance(comparison: RewardPair | str) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:
     if isinstance(comparison, str):
         return comparison, ()
     return distance_text(comparison), tuple(component_rows(comparison))

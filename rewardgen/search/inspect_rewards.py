@@ -9,7 +9,7 @@ from pathlib import Path
 from rewardgen.core.errors import RunFolderError, SandboxError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.critic.critic import Critic, Review
-from rewardgen.critic.sandboxed import RewardDistance, SandboxedReviewer
+from rewardgen.critic.sandboxed import RewardPair, SandboxedReviewer
 from rewardgen.reward.export import reward_in
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.store.history import History
@@ -48,7 +48,7 @@ def check_rewards(task: str, sources: Mapping[str, str]) -> Review:
     return Review(by_name, not_available)
 
 
-def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> RewardDistance:
+def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> RewardPair:
     """Compare two rewards on a run's recorded transitions, or on fresh ones of a shipped task.
 
     Anybody may have written the folder, so its task file is never run, and its rewards run with every sandbox layer.

@@ -36,7 +36,7 @@ from rewardgen.view.progress import stage, view
 from rewardgen.view.rows import failure_text, final_rows, search_rows
 
 if TYPE_CHECKING:
-    from rewardgen.critic.sandboxed import RewardDistance
+    from rewardgen.critic.sandboxed import RewardPair
     from rewardgen.search.suite import SuiteRow, SuiteTable
     from rewardgen.tasks.draft.drafting import DraftedTask
     from rewardgen.tasks.draft.sketches import AuthorVerdict, MetricTest, SketchResult
@@ -241,7 +241,7 @@ def comparison_page(
     return Group(table, *(Text(f"\n{note}", "yellow") for note in notes), *parts)
 
 
-def distance_page(comparison: RewardDistance, title: str = "Rewards") -> RenderableType:
+def distance_page(comparison: RewardPair, title: str = "Rewards") -> RenderableType:
     """The distance of two rewards, and of their components."""
     columns = ("in the first", "in the second", "distance")
     table = plain_table("component", *columns, right=columns)

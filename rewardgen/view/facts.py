@@ -27,7 +27,7 @@ from rewardgen.store.run_folder import RunFolder
 from rewardgen.view.rows import final_rows, search_rows
 
 if TYPE_CHECKING:
-    from rewardgen.critic.sandboxed import RewardDistance
+    from rewardgen.critic.sandboxed import RewardPair
 
 
 class RunFacts(NamedTuple):
@@ -244,7 +244,7 @@ def names_of(facts: Sequence[RunFacts] | Sequence[CandidateFacts]) -> list[str]:
 DISTANCE_SCALE = "0: the same but for scale, shift and potential shaping; 1: opposite"
 
 
-def distance_text(comparison: RewardDistance) -> str:
+def distance_text(comparison: RewardPair) -> str:
     """The canonical distance of two rewards, never rounded to zero."""
     distance = comparison.distance
     if distance is None:
@@ -252,7 +252,7 @@ def distance_text(comparison: RewardDistance) -> str:
     return f"Canonical distance {f'{distance:.3f}' if distance >= 0.001 or distance == 0 else f'{distance:.1g}'}"
 
 
-def component_rows(comparison: RewardDistance) -> list[tuple[str, str, str, str]]:
+def component_rows(comparison: RewardPair) -> list[tuple[str, str, str, str]]:
     """Components of two rewards: name, share of the first reward's variation, of the second's, and distance."""
     first, second = comparison.shares
     rows = []

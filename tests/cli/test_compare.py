@@ -8,7 +8,7 @@ import torch
 from rich.console import Console
 
 from rewardgen.core.config import RunConfig, options_text
-from rewardgen.critic.sandboxed import RewardDistance
+from rewardgen.critic.sandboxed import RewardPair
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.history import History
 from rewardgen.ui.show import comparison_page, distance_page
@@ -59,7 +59,7 @@ def pages():
         [facts(), facts(OTHER_ID)], (), ["A note that is rather long, so that it must be broken. " * 2]
     )
     yield comparison_page(sides, (DRAFT, EDIT), [])
-    yield distance_page(RewardDistance(distance=0.1234, shares=shares, same_name={"speed": 0.25}))
+    yield distance_page(RewardPair(distance=0.1234, shares=shares, same_name={"speed": 0.25}))
 
 
 @pytest.mark.parametrize("width", [80, 120])
@@ -88,14 +88,12 @@ def test_two_candidates_stand_side_by_side_with_the_change_of_their_code():
 def test_components_that_only_one_reward_has_have_no_distance():
     text = page(
         distance_page(
-            RewardDistance(
-                distance=0.5, shares=({"speed": 1.0}, {"height": 0.7, "speed": 0.3}), same_name={"speed": 0.25}
-            )
+            RewardPair(distance=0.5, shares=({"speed": 1.0}, {"height": 0.7, "speed": 0.3}), same_name={"speed": 0.25})
         )
     )
     rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()}
     assert rows["speed"] == ["100", "%", "30", "%", "0.250"] and rows["height"] == ["70", "%"]
-    assert "does not vary" in page(distance_page(RewardDistance(distance=None, shares=({}, {}), same_name={})))
+    assert "does not vary" in page(distance_page(RewardPair(distance=None, shares=({}, {}), same_name={})))
 
 
 def test_what_keeps_runs_from_being_compared_is_said():
