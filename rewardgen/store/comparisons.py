@@ -17,6 +17,7 @@ Answer = Literal["left", "right", "same", "unclear"]
 
 
 TERMINATED = "terminated"
+"""Signal that is 1 if a termination condition ended the episode, else 0."""
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,13 @@ def test_an_environment_shows_what_the_policy_saw_in_training_and_the_policy_act
     readme = (tmp_path / "seeing" / "README.md").read_text()
     assert "then 3 of `observe`: `push`, `angle`, `far`." in readme and told.endswith("eyes\n")
     export(*run, CHOSEN, tmp_path / "torch", "torch")
-    assert "then 3 of `observe`" in (tmp_path / "torch" / "README.md").read_text()
+    readme = (tmp_path / "torch" / "README.md").read_text()
+    assert (
+        "then 3 of `observe`" in readme
+        and "`seen_besides(inputs, stage)` computes them, from the inputs of `SEES`" in readme
+    )
+    script = "import torch, reward; print(reward.seen_besides({name: torch.ones(2, 1) for name in reward.SEES}).shape)"
+    assert "torch.Size([2, 5])" in python("-c", script, cwd=tmp_path / "torch")
 
 
 def test_an_environment_for_policies_that_are_blind_shows_the_tasks_observation_alone(python, tmp_path):

@@ -11,12 +11,12 @@ import pytest
 import torch
 from PIL import Image
 
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import RunFolderError, TaskError, UsageError
 from rewardgen.film import film_jobs, layout, shooting
 from rewardgen.film.film import films_of, make_films, plan_of, plans_for
 from rewardgen.film.film_index import FILMS, INDEX
 from rewardgen.film.scene import dressed, moving_geoms, outlines
-from rewardgen.film.shooting import Plan, renderer, require_trust, shoot, take_of
+from rewardgen.film.shooting import Plan, renderer, require_films, require_trust, shoot, take_of
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -325,3 +325,10 @@ def test_of_a_game_as_many_starts_are_played_as_of_any_other_task(tmp_path, monk
     payload["starts"] = shooting.FILM_STARTS._asdict()
     (played,) = film_jobs.rollout_job(payload | {"kinds": {}, "renderer": "egl"}, lambda told: None)["played"]
     assert (played["start"], played["starts"]) == (3, 5)
+
+
+def test_whether_a_run_can_be_filmed_is_known_before_it_has_policies(tmp_path):
+    require_films(*make_gym_run(tmp_path / "pictured", RENDERS))
+    with pytest.raises(TaskError, match="not available here") as refused:
+        require_films(*make_gym_run(tmp_path / "blind", ""))
+    assert "rgb_array" in refused.value.hint

@@ -2,8 +2,11 @@
 
 import pytest
 
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
+from rewardgen.search.assembly import make_roles
 from rewardgen.search.judge import PreferenceJudge
+from rewardgen.search.lifecycle import _changed
 from rewardgen.store.comparisons import Signal, consistency
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -139,3 +142,23 @@ def test_a_new_best_candidate_is_a_gain_where_answers_decide(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(), judge="simulated:oracle", generations=6, patience=2)
     assert search().reason == "all 6 generations done"
     assert {each.best.candidate_id[:3] for each in history.generations[1:]} >= {"g04", "g05"}
+
+
+def test_a_target_of_fitness_is_refused_where_comparisons_decide(tmp_path):
+    config = RunConfig(task="point", judge="simulated:oracle", target_fitness=1.0)
+    with pytest.raises(UsageError, match="does not look at the fitness") as refused:
+        make_roles(RunFolder(tmp_path / "run"), config)
+    assert "--target-fitness" in refused.value.hint
+
+
+@pytest.mark.parametrize(("judge", "other"), [("fitness", "simulated:skip"), ("simulated:skip", "fitness")])
+def test_a_resumed_run_cannot_change_between_fitness_and_comparisons(tmp_path, judge, other):
+    _, history = a_search(tmp_path / "run", Crew(), judge=judge)
+    with pytest.raises(UsageError, match="is judged by") as refused:
+        _changed(history, {"judge": other})
+    assert refused.value.hint
+
+
+def test_a_resumed_run_may_ask_another_judge(tmp_path):
+    _, history = a_search(tmp_path / "run", Crew(), judge="simulated:skip")
+    assert _changed(history, {"judge": "simulated:oracle"}).judge == "simulated:oracle"

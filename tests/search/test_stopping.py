@@ -44,3 +44,10 @@ def test_curves_that_are_flat_or_rewards_that_differ_raise_no_doubt(tmp_path, hu
     search, history = a_search(tmp_path, Slow(human, sparse), generations=1)
     search()
     assert history.steps_doubt == ""
+
+
+def test_a_judge_that_compares_nothing_of_them_leaves_the_tasks_own_rewards_to_their_fitness(tmp_path):
+    ahead = tuple(100.0 * value for value in RISING)
+    search, history = a_search(tmp_path, Slow(human=ahead), generations=2, judge="simulated:oracle")
+    search()
+    assert history.steps_doubt == ""

@@ -91,3 +91,9 @@ def test_a_baseline_that_is_a_method_is_refused(tmp_path):
     reference = point(tmp_path, ("@staticmethod\n    def sparse_reward(", "def sparse_reward(self, "))
     with pytest.raises(TaskError, match="`sparse_reward` is not a static method"):
         baseline_sources(load_task(reference))
+
+
+def test_variables_that_a_start_does_not_tell_are_not_offered_to_observe():
+    card = card_of("HalfCheetah-v5")  # whose `info` holds the velocity after a step only
+    assert "x_velocity" in [variable.name for variable in card.variables]
+    assert "x_position" in card.unobserved and "x_velocity" not in card.unobserved

@@ -8,6 +8,7 @@ import torch
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.measuring import Play, act
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.policy import PpoPolicy
@@ -187,3 +188,12 @@ def test_rewards_with_and_without_eyes_train_beside_each_other_and_are_measured(
     for result in results.values():
         assert not result.failure and result.final_fitness is not None and result.outcomes
         assert isinstance(load_policy(tmp_path / "policies" / result.policy), PpoPolicy)
+
+
+def test_a_policy_without_eyes_is_not_failed_by_an_observe_that_it_never_uses(tmp_path):
+    (tmp_path / "job").mkdir()
+    settings = TINY.model_copy(update={"env_steps": 512, "evaluation_phases": 1})
+    SliceBatch(load_task("cartpole"), job(tmp_path / "job", {"a": UPRIGHT}, settings=settings), print, Learner).run()
+    play = Play("a-s0.npz", RewardSpec(candidate_id="a", source=FAILING), "final evaluation 0")
+    limits = Limits(wall_s=60.0)
+    assert act("cartpole", [play], tmp_path / "job", tmp_path, tmp_path / "act", limits, 0, 2) == {}

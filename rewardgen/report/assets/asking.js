@@ -75,7 +75,7 @@
     try {
       await take(await (await fetch("state")).json());
     } catch {
-      wait(over || `The run does not answer. If it was interrupted, \`${data.resume}\` asks this question again, at a new address.`);
+      wait(over || `The run does not answer: it has ended, or \`${data.resume}\` asks this question again, at a new address.`);
     }
     document.title = `${turn === null ? "" : "● "}${data.task} · rewardgen`;
     clearTimeout(timer);
