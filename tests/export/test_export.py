@@ -182,7 +182,8 @@ def test_an_environment_shows_what_the_policy_saw_in_training_and_the_policy_act
         "then 3 of `observe`" in readme
         and "`seen_besides(inputs, stage)` computes them, from the inputs of `SEES`" in readme
     )
-    script = "import torch, reward; print(reward.seen_besides({name: torch.ones(2, 1) for name in reward.SEES}).shape)"
+    inputs = "{name: torch.ones((2, 1) if name == 'action' else 2) for name in reward.SEES}"
+    script = f"import torch, reward; print(reward.seen_besides({inputs}).shape)"
     assert "torch.Size([2, 5])" in python("-c", script, cwd=tmp_path / "torch")
 
 
