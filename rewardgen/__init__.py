@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rewardgen.api.reward import Reward, check
     from rewardgen.api.runs import Run, open_run, run
     from rewardgen.api.training import train
+    from rewardgen.api.watching import watch
     from rewardgen.reward.tolerance import tolerance
     from rewardgen.sim.quantities import (
         Body,
@@ -89,6 +90,7 @@ __all__ = [
     "tolerance",
     "train",
     "upright",
+    "watch",
 ]
 
 _QUANTITIES = ("Body", "CentreOfMass", "ContactForce", "Direction", "Distance", "Effort", "Energy", "Geom", "Hinge")
@@ -115,6 +117,7 @@ _HOME = {
     "shipped_task": "rewardgen.tasks.loading",
     "tolerance": "rewardgen.reward.tolerance",
     "train": "rewardgen.api.training",
+    "watch": "rewardgen.api.watching",
 }
 
 

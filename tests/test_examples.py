@@ -42,6 +42,14 @@ def test_a_reward_is_checked(example):
     assert "`pole_upright`" in told
 
 
+def test_a_training_of_stable_baselines3_on_an_environment_of_gymnasium_is_watched(example):
+    told = example("watch_sb3.py", "--quick")
+    assert all(name in told for name in ("reward_forward", "reward_ctrl", "reward_survive"))
+    assert "residual" not in told  # the three are the whole reward
+    assert "fitness, `x_position`: " in told
+    assert "[ends-early]" in told
+
+
 def test_every_example_is_run_here():
     text = Path(__file__).read_text()
     assert [path.name for path in EXAMPLES.glob("*.py") if f'"{path.name}"' not in text] == []

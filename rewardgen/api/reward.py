@@ -93,6 +93,30 @@ class Reward:
         tensors = _of_envs({name: tensor if tensor.dim() else tensor.view(1) for name, tensor in tensors.items()})
         return _in_time(lambda: price_rows(self.program, tensors, tunables))
 
+    def over_episode(self, variables: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Return the components at each of the T steps of one episode, (T,) float32.
+
+        Args:
+            variables: Name to (T,) or (T, k), with `action` (T, A); `prev_` of each is made from them.
+
+        Raises:
+            UsageError: A variable is missing.
+            RewardError: As for a call.
+        """
+        import torch
+
+        from rewardgen.reward.pricing import price
+
+        rows = {}
+        for name in self.inputs:
+            variable = name.removeprefix("prev_")
+            if variable not in variables:
+                raise UsageError(f"the reward `{self.name}` lacks `{variable}`", did_you_mean(variable, variables))
+            values = torch.as_tensor(variables[variable], dtype=torch.float32)
+            rows[name] = (torch.cat([values[:1], values[:-1]]) if variable != name else values).unsqueeze(1)
+        components = _in_time(lambda: price(self.program, rows)).components
+        return {name: value[:, 0] for name, value in components.items()}
+
     def in_steps(self) -> RewardInSteps:
         """Return a function that prices one control step after another, and remembers the stage of each env."""
         return RewardInSteps(self.program)
