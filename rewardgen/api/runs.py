@@ -84,8 +84,8 @@ class RunCandidate:
         summary, values = self.history.summary, [*self.result.by_seed.values()] if self.result else []
         if self.phase == "search" or not values:
             return mean_interval(values) if values else None
-        shown = next((row.fitness for row in summary.rows if row.candidate_id == self.id), None) if summary else None
-        return shown or bootstrap_interval(values)
+        row = summary.row(self.id) if summary else None
+        return row.fitness if row and row.fitness else bootstrap_interval(values)
 
     @property
     def success(self) -> Interval | None:

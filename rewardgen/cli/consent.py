@@ -26,6 +26,7 @@ _CONSEQUENCES = {
     "critic_model": "is called too",
     "api_base": "receives the key and all requests",
     "prompts": "its texts are read and sent to the model",
+    "library": "its rewards are read and sent to the model",
     "sandbox": "says how far generated code is kept from your files and the network",
     "executor": "trains the candidates",
     "cluster": "receives the task's files and trains; its results are trusted",

@@ -28,7 +28,7 @@ from rewardgen.ui.tables import plain_table
 
 GROUPS = {
     "Task": ("goal", "init"),
-    "Model": ("model", "critic_model", "api_base", "prompts", "max_cost", "max_tokens"),
+    "Model": ("model", "critic_model", "api_base", "prompts", "examples", "max_cost", "max_tokens"),
     "Search": ("generations", "candidates", "seeds", "final_seeds", "strategy", "seed", "max_minutes"),
     "Training": ("trainer", "env_steps", "bonus", "device", "workers", "executor"),
     "Safety": ("sandbox",),

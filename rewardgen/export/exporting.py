@@ -29,6 +29,7 @@ from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
+from rewardgen.search.library import entry_files, entry_of
 from rewardgen.sim.arrays import MOST_BYTES, read_arrays
 from rewardgen.store.history import History
 from rewardgen.store.records import RewardSpec, TaskCard
@@ -170,7 +171,7 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
 
 
 def _results(history: History, id: str) -> str:
-    row = next((row for row in history.summary.rows if row.candidate_id == id), None) if history.summary else None
+    row = history.summary.row(id) if history.summary else None
     if row and row.fitness:
         fitness = f"- fitness {fitness_text(row)} (IQM, 95 % interval) over {count(row.seeds, 'fresh seed')}"
         return f"{fitness}{_success(row.success_rate)}\n\n{MEASURED}"
@@ -402,6 +403,24 @@ def _no_formula(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-_KINDS = {"torch": _torch, "gymnasium": _gymnasium, "sb3": _sb3, "onnx": _onnx, "comparisons": _comparisons}
+def _library(exported: Exported) -> Export:
+    summary = exported.history.summary
+    if not summary or exported.id != summary.chosen:
+        raise UsageError(f"{exported.id} is not the winner of run {exported.folder.id}", "export the run: `latest`")
+    use = """The folder around this one is a library: `rewardgen library list --library FOLDER` shows it, and
+`rewardgen run TASK --model MODEL --examples 2 --library FOLDER` shows designers the nearest rewards. `licence` in
+`entry.json` is yours to fill in."""
+    files: Files = {**entry_files(entry_of(exported.history, exported.folder.id))}
+    return Export(files, use, "The reward is in the reward language.", ("rewardgen",))
+
+
+_KINDS = {
+    "torch": _torch,
+    "gymnasium": _gymnasium,
+    "sb3": _sb3,
+    "onnx": _onnx,
+    "comparisons": _comparisons,
+    "library": _library,
+}
 for _name, _make in _KINDS.items():
     KINDS.register(_name, _make)

@@ -42,12 +42,14 @@ from rewardgen.search.context import Context
 from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.judge import make_judge
+from rewardgen.search.library import choose_examples
 from rewardgen.search.racing import race
 from rewardgen.search.search import run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History, Resumption
 from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.judgement_records import GoalCheck
+from rewardgen.store.library_entry import LibraryEntry
 from rewardgen.store.origin import signature
 from rewardgen.store.progress import ProgressFile
 from rewardgen.store.records import Candidate, TaskCard, TrainerSettings
@@ -121,6 +123,7 @@ def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
     models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
     prompts = own_prompts_of(config)
     paths = {"task": lasting_reference(config.task), "prompts": str(prompts.resolve()) if prompts else None}
+    paths["library"] = str(Path(config.library).expanduser().resolve()) if config.library else None
     return config.model_copy(update={**paths, **models, "judge": lasting_judge(config.judge, runs_dir)})
 
 
@@ -299,6 +302,10 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device, config.bonus)
     if settings.origin:
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
+    examples = choose_examples(config, card, task.files, folder.path.parent)
+    if config.examples:
+        names = ", ".join(f"{example.task} ({example.name})" for example in examples)
+        listener.note(f"examples for the designer: {names or 'none in the library'}")
     if source:
         _check_init(config, source, card, confirm)
     _confirm_time(config, listener, confirm)
@@ -308,7 +315,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     write_atomic(folder.config, _toml(config))
     write_atomic(folder.provenance, json.dumps(origin | {"sandbox": layers.model_dump(mode="json")}, indent=1))
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
-    _record_beginning(journal, folder, config, task, card, settings, source, check)
+    _record_beginning(journal, folder, config, task, card, settings, source, examples, check)
     return journal, roles
 
 
@@ -320,6 +327,7 @@ def _record_beginning(
     card: TaskCard,
     settings: TrainerSettings,
     source: str,
+    examples: tuple[LibraryEntry, ...],
     check: GoalCheck | None,
 ) -> None:
     first, trainer = config.seed * SEEDS_PER_RUN, config.trainer or trainer_of(task)
@@ -333,6 +341,7 @@ def _record_beginning(
         raced={name: _training(trainer, others) for name, others in raced_settings(config, task, settings).items()},
         baselines=task.baselines,
         given=source,
+        examples=[example.model_dump(mode="json") for example in examples],
         task_files=task.files,
         search_seeds=[first + number for number in range(config.seeds)],
         final_seeds=[first + SEEDS_PER_RUN // 2 + number for number in range(config.final_seeds)],

@@ -15,6 +15,7 @@ from rewardgen.core.statistics import Interval, Standing
 from rewardgen.store.comparisons import Comparison
 from rewardgen.store.events import FORMAT, Event, read_events
 from rewardgen.store.judgement_records import GoalCheck, Judgement
+from rewardgen.store.library_entry import LibraryEntry
 from rewardgen.store.measurements import Count
 from rewardgen.store.messages import Usage
 from rewardgen.store.names import AbsolutePath, BaselineId, CandidateId, Digest, FileName
@@ -56,6 +57,7 @@ class Beginning(Frozen):
     """Path to digest of the task's files: `rewardgen.tasks.fingerprint`."""
     given: str = ""
     """Source of the user's own reward (`--init`), which is the first candidate."""
+    examples: tuple[LibraryEntry, ...] = ()
     search_seeds: tuple[Count, ...] = Field(min_length=1)
     final_seeds: tuple[Count, ...] = Field(min_length=1)
     signature: str = ""
@@ -155,6 +157,10 @@ class Summary(Frozen):
     conclusion: str = ""
     """The result in words."""
 
+    def row(self, id: str | None) -> FinalRow | None:
+        """Return the row of a reward; None if it was not trained on the fresh seeds."""
+        return next((row for row in self.rows if row.candidate_id == id), None)
+
 
 class Generation(Frozen):
     """One generation: its candidates, and the best candidate once it is finished."""
@@ -184,6 +190,8 @@ class History:
         self.race: Race | None = None
         self.init_source = ""
         """Source of the user's own reward, the first candidate; empty without `--init`."""
+        self.examples: tuple[LibraryEntry, ...] = ()
+        """Rewards of other tasks that designers of drafts are shown, the nearest first."""
         self.baselines: dict[str, str] = {}
         """Source of the task's own rewards: `human` and `sparse`, where the task has them."""
         self.task_files: dict[str, str] = {}
@@ -361,6 +369,7 @@ class History:
         self.training, self.task_files = beginning.training, dict(beginning.task_files)
         self.raced = {**beginning.raced}
         self.baselines, self.init_source = {**beginning.baselines}, beginning.given
+        self.examples = beginning.examples
         self.search_seeds, self.final_seeds = beginning.search_seeds, beginning.final_seeds
         self.signature = beginning.signature
 

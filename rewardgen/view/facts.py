@@ -39,6 +39,8 @@ class RunFacts(NamedTuple):
     strategy: str = ""
     options: str = ""
     """Options that are not the default."""
+    examples: str = ""
+    """Library entries that the designer was shown, with their tasks."""
     goal: str = ""
     status: str = "damaged"
     generations: int = 0
@@ -108,6 +110,7 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         model=config.model if config else "",
         strategy=config.strategy if config else "",
         options=options_text(config) if config else "",
+        examples=examples_text(history),
         goal=config.goal if config else "",
         status=status,
         generations=len(history.generations),
@@ -121,6 +124,11 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         elapsed_s=history.elapsed_s,
         **_best(history),
     )
+
+
+def examples_text(history: History) -> str:
+    """Tasks and names of the rewards that designers of drafts were shown; empty without any."""
+    return ", ".join(f"{example.task} ({example.name})" for example in history.examples)
 
 
 def _best(history: History) -> dict[str, Any]:
@@ -197,6 +205,7 @@ RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
     "model": lambda run: run.model,
     "strategy": lambda run: run.strategy,
     "options": lambda run: run.options,
+    "examples": lambda run: run.examples,
     "goal": lambda run: run.goal,
     "status": lambda run: run.status,
     "generations": lambda run: str(run.generations),
@@ -291,7 +300,7 @@ def fitness_text(row: FinalRow) -> str:
 
 def chosen_row(summary: Summary | None) -> FinalRow | None:
     """The row of the chosen reward; None without one."""
-    return next((row for row in summary.rows if row.candidate_id == summary.chosen), None) if summary else None
+    return summary.row(summary.chosen) if summary else None
 
 
 def chain_files(history: History, id: str) -> dict[str, str]:
