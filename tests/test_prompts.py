@@ -410,7 +410,7 @@ def test_a_draft_shows_rewards_of_the_library_with_their_task_and_results_and_a_
     numbers = {"fitness": {"value": 1.5, "low": 1.0, "high": 2.0}, "success_rate": 0.8, "seeds": 5, "env_steps": 75_000}
     words = {"name": "mine", "task": "hopper_jump", "description": "Jump.", "success": "It is in the air."}
     entry = LibraryEntry.model_validate(
-        {**words, **numbers, "fingerprint": "", "trainer": "ppo", "variables": variables, "source": source}
+        {**words, **numbers, "trainer": "ppo", "variables": variables, "source": source}
     )
     text = asked("draft", examples=(entry,))
     shown, job = text.split("## Rewards that solved their task")[1].split("## Your job")
@@ -498,7 +498,7 @@ def forged_example():
     variable = {"name": "speed", "unit": told, "meaning": told, "parts": (told,)}
     words = dict.fromkeys(("name", "task", "description", "goal", "success", "trainer", "robot", "idea"), told)
     numbers = {"fitness": {"value": 1.0, "low": 0.5, "high": 2.0}, "seeds": 5, "env_steps": 1000}
-    entry = {"fingerprint": "", "variables": (variable,), "source": FORGED, **words, **numbers}
+    entry = {"variables": (variable,), "source": FORGED, **words, **numbers}
     return LibraryEntry.model_validate(entry)
 
 

@@ -52,9 +52,7 @@ COMMANDS = (
     Command("robots list", "robots:list_all", "List the available robots.", "robots list"),
     Command("robots show", "robots:show", "Show what can be read off a robot's model.", "robots show my_robot.xml"),
     Command("new", "robots:new", "Write a task file for a robot.", 'new "stand up" --robot robot.xml'),
-    Command(
-        "library list", "library:list_all", "List or search rewards that solved their task.", 'library list "jump"'
-    ),
+    Command("library list", "library:list_all", "List or search solved rewards.", 'library list "jump high"'),
     Command("library show", "library:show", "Show a reward with its evidence.", "library show hopper_backflip"),
     Command("prompts", "prompts:prompts", "List, show or copy the prompts.", "prompts designer/draft"),
     Command("doctor", "doctor:doctor", "Check this machine and its sandbox.", "doctor --model openai/gpt-5.1"),

@@ -168,8 +168,7 @@ class RunConfig(Frozen):
         if self.examples and self.model == BUILTIN:
             raise UsageError(f"the model `{BUILTIN}` reads no examples", "name a language model with `--model`")
         if (self.library or self.same_task_examples) and not self.examples:
-            option = "--library" if self.library else "--same-task-examples"
-            raise UsageError(f"`{option}` has no effect without examples", "add `--examples 2`")
+            raise UsageError("`--library` and `--same-task-examples` need examples", "add `--examples 2`")
         if self.strategy == COEVOLVE and self.executor != PROCESSES:
             message = f"`--strategy {COEVOLVE}` trains on this machine, where the policies of parents are"
             raise UsageError(message, "leave out `--executor`, or take `--strategy evolve`")

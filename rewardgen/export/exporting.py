@@ -407,20 +407,13 @@ def _library(exported: Exported) -> Export:
     summary = exported.history.summary
     if not summary or exported.id != summary.chosen:
         raise UsageError(f"{exported.id} is not the winner of run {exported.folder.id}", "export the run: `latest`")
-    use = """The folder around this one is a library: `rewardgen library list --library FOLDER` shows it, and
-`rewardgen run TASK --model MODEL --examples 2 --library FOLDER` shows designers the nearest rewards. `licence` in
-`entry.json` is yours to fill in."""
+    use = """The folder around this one is a library: `rewardgen run TASK --model MODEL --examples 2 --library FOLDER`.
+`licence` in `entry.json` is yours to fill in."""
     files: Files = {**entry_files(entry_of(exported.history, exported.folder.id))}
     return Export(files, use, "The reward is in the reward language.", ("rewardgen",))
 
 
-_KINDS = {
-    "torch": _torch,
-    "gymnasium": _gymnasium,
-    "sb3": _sb3,
-    "onnx": _onnx,
-    "comparisons": _comparisons,
-    "library": _library,
-}
+_KINDS = {"torch": _torch, "gymnasium": _gymnasium, "sb3": _sb3, "onnx": _onnx}
+_KINDS |= {"comparisons": _comparisons, "library": _library}
 for _name, _make in _KINDS.items():
     KINDS.register(_name, _make)

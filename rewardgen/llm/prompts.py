@@ -337,7 +337,6 @@ def results_text(entry: LibraryEntry) -> str:
 
 
 def _inputs_read(entry: LibraryEntry) -> list[EntryVariable]:
-    """Return the variables that a library's reward reads."""
     names = {name.removeprefix("prev_") for name in _WORDS.findall(entry.source)}
     return [variable for variable in entry.variables if variable.name in names]
 

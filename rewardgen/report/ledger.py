@@ -13,7 +13,6 @@ from rewardgen.report.transcripts import Calls, usage_by_role
 from rewardgen.store.history import History, Status
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.view.facts import examples_text
 
 _MOST_BYTES = 1 << 20
 """Largest provenance file."""
@@ -104,7 +103,7 @@ def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
         ),
         ("Fresh seeds", f"from {history.final_seeds[0]} on, {len(history.final_seeds)} at most" if card else ""),
         ("Task", f"{card.name}, fingerprint {card.fingerprint}" if card else ""),
-        ("Examples shown to the designer", examples_text(history)),
+        ("Examples for the designer", ", ".join(example.name for example in history.examples)),
         ("Command", command if isinstance(command, str) else ""),
         ("Versions", ", ".join(f"{name} {version}" for name, version in packages.items() if version)),
         (

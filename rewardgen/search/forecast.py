@@ -23,7 +23,6 @@ from rewardgen.search.finals import opponents
 from rewardgen.search.library import choose_examples
 from rewardgen.search.racing import RACE_SEEDS
 from rewardgen.store.history import History
-from rewardgen.store.library_entry import LibraryEntry
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.store.progress import Live
 from rewardgen.store.records import DesignRequest, RewardSpec, SliceResult, SliceSpec, TaskCard, TrainerSettings
@@ -95,8 +94,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         trainer = config.trainer or trainer_of(task)
         settings = settings_for(trainer, task, config.env_steps, config.device, config.bonus)
         card = card_for(trainer, task, config.env_steps, config.seeds, config.device, config.bonus)
-        examples = choose_examples(config, card, task.files, folder.path.parent)
-        usages = [_usage(config, folder, card, examples, most=most) for most in (False, True)]
+        usages = [_usage(config, folder, card, most=most) for most in (False, True)]
         raced = [*raced_settings(config, task, settings).values()]
         timed = [
             _seconds(config, trainer, each, task.baselines, card, scratch / str(number))
@@ -191,9 +189,7 @@ def _trainings(config: RunConfig, baselines: int, raced: int) -> Span:
     return Span(low=first + fresh, high=search + final_trainings(config, baselines))
 
 
-def _usage(
-    config: RunConfig, folder: RunFolder, card: TaskCard, examples: tuple[LibraryEntry, ...], *, most: bool
-) -> Usage:
+def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> Usage:
     """Usage of one generation without repairs, or of all generations with a repair of every candidate."""
     candidates = config.generations * config.candidates
     calls: dict[str, int] = {}
@@ -207,9 +203,9 @@ def _usage(
     if not calls:
         return Usage()
     llm = make_llm(config, folder, keyless=True)
-    request = DesignRequest(
-        candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal, examples=examples
-    )
+    request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
+    examples = choose_examples(config, card, (), folder.path.parent)  # about as long as those of the run
+    request = request.model_copy(update={"examples": examples})
     reads = config.judge.startswith(READER)
     shown = JudgedEpisode("x" * _TABLE) if reads else JudgedEpisode("", frames=((0.0, ""),) * FRAMES)
     with using_prompts(own_prompts_of(config)):

@@ -304,8 +304,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     examples = choose_examples(config, card, task.files, folder.path.parent)
     if config.examples:
-        names = ", ".join(f"{example.task} ({example.name})" for example in examples)
-        listener.note(f"examples for the designer: {names or 'none in the library'}")
+        listener.note(f"examples for the designer: {', '.join(each.name for each in examples) or 'none found'}")
     if source:
         _check_init(config, source, card, confirm)
     _confirm_time(config, listener, confirm)
@@ -327,7 +326,7 @@ def _record_beginning(
     card: TaskCard,
     settings: TrainerSettings,
     source: str,
-    examples: tuple[LibraryEntry, ...],
+    examples: list[LibraryEntry],
     check: GoalCheck | None,
 ) -> None:
     first, trainer = config.seed * SEEDS_PER_RUN, config.trainer or trainer_of(task)

@@ -58,7 +58,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         failed_ideas=failed_ideas(earlier, ranking, exclude=in_full),
         baselines=tuple(record for record in baselines if record and record.fitness is not None),
         feedback=feedback_for(history, generation),
-        examples=history.examples,
+        examples=history.examples[: run.config.examples],
         stages=run.config.stages,
         inherits=continued(history, slot.parents[0]) if goes_on else "",
         evolve_observation=run.config.evolve_observation,

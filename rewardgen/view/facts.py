@@ -40,7 +40,7 @@ class RunFacts(NamedTuple):
     options: str = ""
     """Options that are not the default."""
     examples: str = ""
-    """Library entries that the designer was shown, with their tasks."""
+    """Library entries that the designer was shown."""
     goal: str = ""
     status: str = "damaged"
     generations: int = 0
@@ -110,7 +110,7 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         model=config.model if config else "",
         strategy=config.strategy if config else "",
         options=options_text(config) if config else "",
-        examples=examples_text(history),
+        examples=", ".join(example.name for example in history.examples),
         goal=config.goal if config else "",
         status=status,
         generations=len(history.generations),
@@ -124,11 +124,6 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         elapsed_s=history.elapsed_s,
         **_best(history),
     )
-
-
-def examples_text(history: History) -> str:
-    """Tasks and names of the rewards that designers of drafts were shown; empty without any."""
-    return ", ".join(f"{example.task} ({example.name})" for example in history.examples)
 
 
 def _best(history: History) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def test_nearness_to_a_task_says_which_reward_is_of_the_very_same_task(rewardgen
     done = rewardgen("library", "list", "--near", "cartpole")
     assert done.returncode == 0
     first = done.stdout.splitlines()[0]
-    assert first.startswith("shipped:cartpole cartpole nearness") and "the same task: not shown" in first
+    assert first.startswith("shipped:cartpole cartpole, nearness") and "the same task: no example" in first
 
 
 def test_a_reward_is_shown_with_its_evidence_and_its_code_alone_on_stdout(rewardgen):
@@ -59,7 +59,7 @@ def test_a_run_s_winner_is_exported_into_a_library_and_found_there(rewardgen, tm
 def test_only_a_winner_that_solved_its_task_is_exported_into_a_library(rewardgen, tmp_path):
     a_run(tmp_path / "runs" / "20260101-000000-point-aaaa", 0.2)
     done = rewardgen("export", "latest", "mine/slow", "--as", "library")
-    assert done.returncode == 2 and "did not solve its task: success 20 % on fresh seeds" in done.stderr
+    assert done.returncode == 2 and "did not solve its task: fitness 0.2" in done.stderr and "20 %" in done.stderr
     other = rewardgen("export", "latest:human", "mine/human", "--as", "library")
     assert other.returncode == 2 and "human is not the winner" in other.stderr
     assert not (tmp_path / "mine").exists()

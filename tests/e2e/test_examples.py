@@ -44,10 +44,10 @@ def test_a_resumed_run_shows_the_examples_of_its_beginning(tmp_path, monkeypatch
         (folder,) = list_runs(tmp_path / "runs")
         shutil.rmtree(library)
         history = resume(folder, Listener()).history
-    assert "examples for the designer: carriage (mine)" in listener.notes
+    assert "examples for the designer: mine" in listener.notes
     assert [example.name for example in history.examples] == ["mine"] and history.examples[0].source == entry.source
     drafts = [body for body in server.bodies if "from scratch" in body["messages"][1]["content"]]
     assert len(drafts) >= 2 and all(SHOWN in body["messages"][1]["content"] for body in drafts)
     facts = read_facts(folder)
-    assert facts.examples == "carriage (mine)" and "--examples 1" in facts.options
-    assert ("Examples shown to the designer", "carriage (mine)") in origins(folder, history, "finished")
+    assert facts.examples == "mine" and "--examples 1" in facts.options
+    assert ("Examples for the designer", "mine") in origins(folder, history, "finished")

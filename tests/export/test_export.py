@@ -279,17 +279,21 @@ def test_onnx_acts_alike(cartpole, python, tmp_path):
 def test_nothing_of_a_runs_text_becomes_code_or_markup(kind, cartpole, tmp_path):
     folder, history = cartpole
     text = 'x"""\nopen("canary", "w")\n```\n# <script>alert(1)</script> | [a](javascript:b) \u202e'
-    card = history.card
-    variables = [each.model_copy(update={"meaning": text, "unit": text, "parts": (text,)}) for each in card.variables]
+    card, summary = history.card, history.summary
+    words = {"meaning": text, "unit": text, "parts": (text,)}
+    named = zip(card.variables, ("pole_upright", "cart_position"), strict=True)  # the inputs of the reward
+    variables = [each.model_copy(update=words | {"name": name}) for each, name in named]
+    rows = tuple(row.model_copy(update={"success_rate": 0.9}) for row in summary.rows)
     hostile = {"name": text, "description": text, "variables": tuple(variables), "action_parts": (text,)}
     hostile |= {"fitness": text, "success": text, "observation": text}
     clip = Clip(candidate_id=CHOSEN, seed=0, start=0)
     answer = Comparison(left=clip, right=clip, number=0, generation=0, answer="left", teacher=text, why=text)
     try:
         history.card, history.comparisons = card.model_copy(update=hostile), [answer]
+        history.summary = summary.model_copy(update={"rows": rows})
         written = export(folder, history, CHOSEN, tmp_path / kind, kind)
     finally:
-        history.card, history.comparisons = card, []
+        history.card, history.comparisons, history.summary = card, [], summary
     assert all(path.is_relative_to(tmp_path / kind) for path in written)
     for path in written:
         if path.suffix == ".py":

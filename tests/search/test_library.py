@@ -83,7 +83,7 @@ def test_the_nearest_rewards_share_robot_variables_and_words_with_the_task():
     assert names(examples(only_words, files=()))[0] == "shipped:cheetah_flip", "by its words"
     no_words = card(name="other", description="", variables=(), success="")
     assert {*names(examples(no_words))} == {f"shipped:hopper{rest}" for rest in ("", "_backflip", "_jump")}
-    walker = hopper(name="walker2d", fingerprint="", description="A two-legged planar robot. Walk forward.")
+    walker = hopper(name="walker2d", description="A two-legged planar robot. Walk forward.")
     assert names(examples(walker, files=["walker2d.py", "walker2d.xml"]))[0] == "shipped:hopper", "by its variables"
 
 
@@ -114,8 +114,8 @@ def test_a_robot_is_named_by_its_model(files, robot):
     "changes",
     [
         {},
-        {"name": "Hopper-v5", "description": "Other words.", "fingerprint": ""},
-        {"name": "my_copy", "fingerprint": ""},
+        {"name": "Hopper-v5", "description": "Other words."},
+        {"name": "my_copy"},
     ],
     ids=["itself", "of Gymnasium", "renamed"],
 )
@@ -128,7 +128,7 @@ def test_a_reward_of_the_very_same_task_is_no_example_unless_asked_for(changes):
 
 def test_the_same_words_for_the_same_robot_are_the_same_task():
     goal = "jump on the spot, as high as you can, again and again"
-    task = hopper(name="other", fingerprint="", description="Other.")
+    task = hopper(name="other", description="Other.")
     assert "shipped:hopper_jump" not in names(examples(task, examples=8, goal=goal))
     assert "shipped:hopper_jump" in names(examples(task, examples=8, goal="hop"))
 
@@ -137,7 +137,7 @@ def test_of_several_rewards_of_a_task_the_most_successful_is_shown(tmp_path):
     a_run(tmp_path / "20260101-000000-point-aaaa", 0.7)
     a_run(tmp_path / "20260102-000000-point-bbbb", 0.9)
     a_run(tmp_path / "20260103-000000-point-cccc", 0.8)
-    near_it = card(name="other", fingerprint="", description="Move a point to the origin, quickly.")
+    near_it = card(name="other", description="Move a point to the origin, quickly.")
     shown = names(examples(near_it, files=(), runs_dir=tmp_path))
     assert shown[0] == "20260102-000000-point-bbbb" and len([name for name in shown if "point" in name]) == 1
 
@@ -186,7 +186,7 @@ def test_rewards_with_memory_or_eyes_are_shown_only_where_the_designer_may_write
         "\n\n\ndef compute_reward(stage, prev_stage, speed):\n    return {'enter': 1.0 * (stage - prev_stage)}\n"
     )
     library, _ = a_library(tmp_path, source=staged)
-    task = card(name="other", fingerprint="", description="Move a point.")
+    task = card(name="other", description="Move a point.")
     assert "mine" not in names(examples(task, files=(), library=library))
     assert "mine" in names(examples(task, files=(), library=library, stages=True))
 
@@ -228,11 +228,11 @@ HOSTILE = {
     "an input that does not exist": (REWARD, "def compute_reward(fitness):\n    return {'a': fitness}\n", "refused"),
     "a long source": (REWARD, "# long\n" * 2000, "larger than"),
     "a long text": (ENTRY, "[" * 40_000, "larger than"),
-    "deep JSON": (ENTRY, "[" * 30_000, "no library entry"),
-    "no object": (ENTRY, "[]", "no library entry"),
+    "deep JSON": (ENTRY, "[" * 30_000, "cannot be read"),
+    "no object": (ENTRY, "[]", "cannot be read"),
     "an unknown key": (ENTRY, '{"fitness_code": "def fitness(): ..."}', "unknown key"),
     "half an entry": (ENTRY, '{"task": "point"}', "field required"),
-    "bytes": (ENTRY, b"\xff\xfe", "no library entry"),
+    "bytes": (ENTRY, b"\xff\xfe", "cannot be read"),
 }
 
 
@@ -253,7 +253,7 @@ def test_a_link_or_a_pipe_in_a_library_is_not_followed(name, tmp_path):
         path = Path(library) / "mine" / name
         path.unlink()
         make(path)
-        with pytest.raises(UsageError, match="cannot read the library entry"):
+        with pytest.raises(UsageError, match="cannot be read"):
             read_library(library, NOWHERE)
         path.unlink()
 
@@ -291,8 +291,8 @@ def test_shipped_rewards_are_the_best_winners_of_the_study():
     ("changes", "message"),
     [
         ({"model": "builtin"}, "reads no examples"),
-        ({"examples": 0, "library": "mine"}, "`--library` has no effect"),
-        ({"examples": 0, "same_task_examples": True}, "`--same-task-examples` has no effect"),
+        ({"examples": 0, "library": "mine"}, "need examples"),
+        ({"examples": 0, "same_task_examples": True}, "need examples"),
     ],
 )
 def test_options_without_effect_are_refused(changes, message):
