@@ -59,7 +59,7 @@ class EpisodeReading(Frozen):
 def episode_text(
     result: CandidateResult, task: str, card: TaskCard, policies: Path, limits: Limits, scratch: Path
 ) -> str:
-    """Describe the episodes of the typical policy of a result, with the fitness of all.
+    """Describe the episodes of the typical policy of a result, with the fitness of all if the task has one.
 
     Args:
         result: The chosen reward on the fresh seeds.
@@ -80,8 +80,11 @@ def episode_text(
     episodes = list(zip(chosen.kept, tables, strict=True))
     luckiest, typical, worst = episodes[0], episodes[len(episodes) // 2], episodes[-1]
     rated = _is_rated(chosen)
+    if not card.has_fitness:
+        shown = [_episode(f"episode {number}", *each, card, rated) for number, each in enumerate(episodes[:2], 1)]
+        return "\n\n".join([_overview(result, chosen, card), *shown]) + "\n"
     sections = [
-        _overview(result, chosen),
+        _overview(result, chosen, card),
         _episode("a typical episode, the median by fitness", *typical, card, rated),
     ]
     if _apart(typical[0], worst[0]):
@@ -154,22 +157,24 @@ def _apart(typical: KeptEpisode, worst: KeptEpisode) -> bool:
     return not same or abs(typical.fitness - worst.fitness) > most
 
 
-def _overview(result: CandidateResult, chosen: SliceResult) -> str:
+def _overview(result: CandidateResult, chosen: SliceResult, card: TaskCard) -> str:
     by_seed = [run for run in result.slices if run.final_fitness is not None]
     fitness = ", ".join(number(run.final_fitness or 0.0) for run in by_seed)
     rated, success = _is_rated(chosen), ", ".join(percent(run.final_success_rate) for run in by_seed)
     endings = Counter(kept.ending for run in result.slices for kept in run.kept if kept.ending)
-    lines = [
-        f"policies trained on the chosen reward, one per fresh seed: {len(by_seed)}",
-        f"fitness of each: {fitness}",
-    ]
+    lines = [f"policies trained on the chosen reward, one per fresh seed: {len(by_seed)}"]
+    if card.has_fitness:
+        lines.append(f"fitness of each: {fitness}")
     if rated:
         lines.append(f"success rate of each: {success}")
     if result.parts:
         lines.append(f"parts of the fitness, over all of them: {named(result.parts)}")
     if endings:
         ended = shares({name: count / endings.total() for name, count in endings.items()})
-        lines.append(f"their best, median and worst episodes ended by: {ended}")
+        some = "their best, median and worst" if card.has_fitness else "some of their"
+        lines.append(f"{some} episodes ended by: {ended}")
+    if not card.has_fitness:
+        return "\n".join([*lines, "below: episodes of one of them"])
     measured = f"fitness {number(chosen.final_fitness or 0.0)}"
     measured += f", success {percent(chosen.final_success_rate)}" if rated else ""
     return "\n".join([*lines, f"below: the policy with the median fitness ({measured})"])
@@ -182,7 +187,8 @@ def _is_rated(run: SliceResult) -> bool:
 
 def _heading(title: str, kept: KeptEpisode, card: TaskCard, rated: bool) -> str:
     success = ("success, " if kept.success else "no success, ") if rated else ""
-    return f"{title}: fitness {number(kept.fitness)}, {success}{lasted(kept.steps, kept.ending, card)}"
+    fitness = f"fitness {number(kept.fitness)}, " if card.has_fitness else ""
+    return f"{title}: {fitness}{success}{lasted(kept.steps, kept.ending, card)}"
 
 
 def lasted(steps: int, ending: str, card: TaskCard) -> str:

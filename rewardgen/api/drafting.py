@@ -62,12 +62,12 @@ class TaskDraft(NamedTuple):
 
 
 def accept_sound(drafted: DraftedTask) -> bool:
-    """Accept a draft whose metric passes, unread.
+    """Accept a draft whose metric passes, or that has none, unread.
 
     Raises:
         TaskError: The metric does not pass.
     """
-    if not drafted.trial.verdict.passed:
+    if not drafted.holds:
         raise TaskError(
             "the metric of the drafted task does not hold on the sketches",
             f"see {drafted.task}; fix and copy it, or say it in other words",
@@ -92,7 +92,8 @@ def draft(
         model: A LiteLLM model string, `mailbox:DIR`, or `replay:RUN`.
         file: The file to write; named after the robot and the words by default.
         confirm: Decides about the draft; by default one whose metric passes is accepted unread.
-        **options: Fields of `rewardgen.core.config.RunConfig` for the calls, such as `max_cost` and `api_base`.
+        **options: Fields of `rewardgen.core.config.RunConfig` for the calls, such as `max_cost` and `api_base`. With a
+            `judge` that needs no fitness, such as `human`, the task has none.
 
     Raises:
         TaskError: The metric does not pass, or the robot is unknown.
@@ -128,7 +129,7 @@ def draft_file(
     _require_new(file, robot, config)
     folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
     llm = make_llm(config, folder, note)
-    request = DraftRequest(words, robot, catalogue_of(robot), folder.path)
+    request = DraftRequest(words, robot, catalogue_of(robot), folder.path, config.needs_fitness)
 
     def decide(drafted: DraftedTask) -> bool | str:
         write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
@@ -177,6 +178,8 @@ def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "") -> M
     look = look_at(task)
     if look.card is None:
         raise TaskError(*look.problems[0])
+    if not look.card.has_fitness:
+        raise TaskError("the task has no metric to test", "leave out `--model`")
     words, scene = (goal, look.card.description) if goal else (look.card.description, "")
     llm = make_llm(config, RunFolder(folder))
     with using_prompts(own_prompts_of(config)):

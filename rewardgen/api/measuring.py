@@ -125,12 +125,14 @@ def evaluate(
         agreed: True to run the task file of a run that you did not start.
 
     Raises:
-        UsageError: The candidate has no policies, or the run is foreign and you did not agree.
+        UsageError: The candidate has no policies, the task has no fitness, or the run is foreign and you did not agree.
         RewardgenError: The task cannot be simulated.
     """
     require_whole("episodes of each policy", episodes, 1, MOST_EPISODES)
     reference = referred(target, Path(runs_dir))
     phase, slices = _trained(reference)
+    if not reference.history.has_fitness:
+        raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {reference.folder.word}`")
     require_trust(reference.history, agreed)
     if film:
         films_folder(reference.folder)

@@ -77,11 +77,13 @@ class RunCandidate:
 
     @property
     def fitness(self) -> Interval | None:
-        """Fitness with a 95 % interval; None if training failed or did not happen.
+        """Fitness with a 95 % interval; None if training failed or did not happen, or the task has no fitness.
 
         As the report has it: the interquartile mean of the fresh seeds, or the mean over the seeds of the search.
         """
         summary, values = self.history.summary, [*self.result.by_seed.values()] if self.result else []
+        if not self.history.has_fitness:
+            return None
         if self.phase == "search" or not values:
             return mean_interval(values) if values else None
         row = summary.row(self.id) if summary else None
@@ -141,7 +143,8 @@ class RunCandidate:
 
     def __repr__(self) -> str:
         fitness = self.fitness
-        outcome = f"fitness {with_interval(fitness)} ({self.phase})" if fitness else self.reason or "not trained"
+        outcome = f"fitness {with_interval(fitness)} ({self.phase})" if fitness else self.reason
+        outcome = outcome or ("trained" if self.result else "not trained")
         return f"<candidate {self.id}: {outcome}>"
 
 

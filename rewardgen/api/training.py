@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,20 +50,29 @@ class TrainedReward(Table):
         reward: The reward.
         results: Training results, one per seed.
         notes: Sentences that warn against comparing the results.
+        has_fitness: False if the task has no fitness.
     """
 
-    def __init__(self, path: Path, reward: RewardSpec, results: Sequence[SliceResult], notes: Sequence[str]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        reward: RewardSpec,
+        results: Sequence[SliceResult],
+        notes: Sequence[str],
+        has_fitness: bool = True,
+    ) -> None:
         self.path = path
         self.id = reward.candidate_id
         self.reward = Reward(reward.source, self.id)
         self.result = CandidateResult(candidate_id=self.id, slices=tuple(results))
         self.notes = tuple(notes)
+        self.has_fitness = has_fitness
 
     @property
     def fitness(self) -> Interval | None:
-        """Interquartile mean over the seeds with a 95 % interval; None if a seed failed."""
+        """Interquartile mean over the seeds with a 95 % interval; None if a seed failed or the task has no fitness."""
         values = [*self.result.by_seed.values()]
-        return bootstrap_interval(values) if values else None
+        return bootstrap_interval(values) if values and self.has_fitness else None
 
     @property
     def success(self) -> Interval | None:
@@ -89,7 +98,7 @@ class TrainedReward(Table):
         return [
             {
                 "seed": slice.seed,
-                "fitness": slice.final_fitness,
+                "fitness": slice.final_fitness if self.has_fitness else None,
                 "success": slice.final_success_rate,
                 "steps": slice.env_steps,
                 "failure": f"{slice.failure.kind}: {slice.failure.message}" if slice.failure else "",
@@ -103,7 +112,8 @@ class TrainedReward(Table):
 
     def __repr__(self) -> str:
         failed = [row["failure"] for row in self.rows() if row["failure"]]
-        outcome = f"fitness {number(self.fitness.value)}" if self.fitness else failed[0] if failed else "not trained"
+        trained = "trained" if self.result.slices else "not trained"
+        outcome = f"fitness {number(self.fitness.value)}" if self.fitness else failed[0] if failed else trained
         return f"<trained reward {self.id}: {outcome}>"
 
 
@@ -160,8 +170,10 @@ def train(
         raise UsageError(message, "name the task and give the reward's file instead")
     if run:
         order, unused, notes = _of_run(run, reward, agreed)
+        has_fitness = run.history.has_fitness
     else:
         order, unused, notes = _of_task(str(target), reward, trainer, device, bonus)
+        has_fitness = get_or_measure(order.task).card.has_fitness
     if steps is not None:
         settings = order.training.settings | {"env_steps": steps}
         order = order._replace(training=order.training.model_copy(update={"settings": settings}))
@@ -170,8 +182,12 @@ def train(
     place = Path(folder) if folder else run.folder.place_within(TRAININGS, name) if run else Path(trainings, name)
     first = unused if first_seed is None else first_seed
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
-    results = train_reward(order, range(first, first + seeds), place, on_progress=on_progress, anew=anew)
-    return TrainedReward(place, order.reward, results, notes)
+
+    def told(message: Mapping[str, Any]) -> None:
+        on_progress(message if has_fitness else {**message, "fitness": None})
+
+    results = train_reward(order, range(first, first + seeds), place, on_progress=told, anew=anew)
+    return TrainedReward(place, order.reward, results, notes, has_fitness)
 
 
 def _run(target: Named, runs_dir: Path) -> Reference:

@@ -112,7 +112,7 @@ def train(
     options |= {"bonus": bonus, "device": device, "folder": folder, "workers": workers}
     options |= {"runs_dir": runs_dir, "agreed": yes}
     training = train_reward(target, reward, **options)
-    code = 0 if training.fitness else 1
+    code = 1 if training.result.failure else 0
     if json:
         data = {"reward": training.id, "path": str(training.path), "seeds": training.rows(), "notes": training.notes}
         print_json(data | _estimates(training))
@@ -177,6 +177,8 @@ def _estimates(measured: TrainedReward | Evaluated) -> dict[str, Any]:
 
 
 def _outcome(measured: TrainedReward | Evaluated, seeds: int) -> str:
+    if isinstance(measured, TrainedReward) and not (measured.has_fitness or measured.result.failure):
+        return f"{measured.id}: trained on {count(seeds, 'seed')}; the task has no fitness to measure them by"
     if not measured.fitness:
         return f"{measured.id}: a seed failed, so there is no fitness"
     fitness = with_interval(measured.fitness) if seeds > 1 else number(measured.fitness.value)

@@ -179,7 +179,7 @@ def confirmed(drafted: DraftedTask, yes: bool) -> bool | str:
         accept_sound(drafted)
         hint = f"read {drafted.task}, then run the same command with `--yes`, which makes no call again"
         raise UsageError("nobody has confirmed the drafted task", hint)
-    warning = "" if drafted.trial.verdict.passed else " although its metric does not hold"
+    warning = "" if drafted.holds else " although its metric does not hold"
     try:
         with blocking():
             answer = console.input(f"\nuse this task{warning}? [y/N, or what to change] ", markup=False).strip()

@@ -227,7 +227,8 @@ def feedback(ref: Reference, /, *remarks: Remarks, runs_dir: RunsDir = DEFAULT_R
         print_json({"run_id": folder.id, "feedback": remarks_so_far, "resume": f"rewardgen {resume}"})
         return 0
     kept = f"kept for generation g{generation:02d} and later"
-    messages().print(f"{kept}; the task's own fitness still ranks candidates", soft_wrap=True)
+    ranks = "the answers still rank" if history.by_answers else "the task's own fitness still ranks"
+    messages().print(f"{kept}; {ranks} candidates", soft_wrap=True)
     if history.config.model == BUILTIN:
         messages().print("the built-in designer reads no words: resume with `--model`", soft_wrap=True)
     next_steps((resume, "designs with them"))

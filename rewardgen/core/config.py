@@ -19,6 +19,7 @@ BUILTIN = "builtin"
 PROCESSES = "processes"
 """The executor that trains in worker processes of this machine."""
 COEVOLVE = "coevolve"
+DEFAULT_JUDGE = "fitness"
 """The strategy that trains a child's policy from its parent's."""
 MOST_LINKS = 4
 """Rewards of a chain at most, each of which trains the policy of the one before."""
@@ -104,7 +105,7 @@ class RunConfig(Frozen):
     strategy: str = "evolve"
     """Strategy of the search: `evolve` builds on the best candidates; `coevolve` also trains a child's policy from its
     parent's (docs/chains.md); `best-of-n`, a control, drafts as many without earlier results."""
-    judge: str = "fitness"
+    judge: str = DEFAULT_JUDGE
     """Ranking of candidates for parents, stop rules and finals: `fitness`, with its noise over seeds; or comparisons of
     episodes by `human`, you on a page with films, by `signals` of the task, by a language model that sees pictures
     (`openai/gpt-5.1`) or reads numbers (`reader:MODEL`), or by `simulated:oracle`, a study's stand-in for a person
@@ -184,6 +185,11 @@ class RunConfig(Frozen):
         if not self.model.strip():
             raise UsageError("the `--model` is empty", f"name one, or leave it out for `{BUILTIN}`")
         return self
+
+    @property
+    def needs_fitness(self) -> bool:
+        """False if people, models or signals judge, so that the task may have no fitness."""
+        return self.judge.partition(":")[0] in (DEFAULT_JUDGE, "simulated")
 
     @property
     def most_links(self) -> int:

@@ -153,7 +153,8 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
     card = exported.card
     cells = [(_code(var.name), *map(_cell, (var.unit, ", ".join(var.parts), var.meaning))) for var in card.variables]
     action_range = _cell(f"{list(card.action_low)} to {list(card.action_high)}")
-    objective = f"fitness: {card.fitness}\nsuccess: {card.success}\nan observation: {card.observation}"
+    measures = f"fitness: {card.fitness}\nsuccess: {card.success}\n" if card.has_fitness else ""
+    objective = f"{measures}an observation: {card.observation}"
     lines = [
         f"# {_cell(card.name)} for {kind}\n",
         f"{_fenced(card.description)}\n",
@@ -176,6 +177,8 @@ def _results(history: History, id: str) -> str:
         fitness = f"- fitness {fitness_text(row)} (IQM, 95 % interval) over {count(row.seeds, 'fresh seed')}"
         return f"{fitness}{_success(row.success_rate)}\n\n{MEASURED}"
     result = history.result("search", id)
+    if row and not row.failure:  # a task without a fitness
+        return history.summary.conclusion if history.summary else ""
     if result is None or result.fitness is None:
         return "Not trained to the end: no results."
     fitness = f"- fitness {number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
@@ -329,17 +332,19 @@ def _gymnasium(exported: Exported) -> Export:
         files |= {"policy.npz": read_plain(exported.policy, MOST_POLICY_BYTES), "policy.py": loader}
     acts = "\n`from policy import load` has the trained policy: `load().act(observation)`." if policy else ""
     acts += f" {exported.eyes}" if exported.eyes else ""
+    has_fitness = exported.card.has_fitness
+    measures = "`fitness`, `success` and " if has_fitness else ""
+    fitness = f", fitness {answer['fitness']:.4g}" if has_fitness else ""
     use = f"""```python
 from {package} import make_env
 
 env = make_env()  # or gymnasium.make("rewardgen/{exported.slug}-v0") after the import
 ```
 
-The reward is `{package}/reward.py`. `info` holds `components` and `variables` at every step, and `fitness`, `success`
-and `cause` at the end of an episode. `{package}/_rewardgen` is copied from rewardgen.{acts}"""
+The reward is `{package}/reward.py`. `info` holds `components` and `variables` at every step, and {measures}`cause`
+at the end of an episode. `{package}/_rewardgen` is copied from rewardgen.{acts}"""
     tested = (
-        f"One episode, fitness {answer['fitness']:.4g}: `reward.py` equals the run in {rows} steps, to 1e-6. `python"
-        " check.py` plays it again."
+        f"One episode{fitness}: `reward.py` equals the run in {rows} steps, to 1e-6. `python check.py` plays it again."
     )
     return Export(files, use, tested, needs)
 

@@ -35,8 +35,8 @@ class Shot(Frozen):
     caption: Text
     """The episode, its length and what it reached, in a sentence or two."""
     seconds: float
-    fitness: float
-    """Fitness of the whole episode."""
+    fitness: float | None
+    """Fitness of the whole episode; None in a task without one."""
     success: bool
     drawn: bool = False
     """True in films of earlier versions that were drawn without OpenGL."""

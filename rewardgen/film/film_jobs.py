@@ -131,7 +131,7 @@ def _played(
     keep_pose()
     recording = record_episodes(envs, _loaded(path).act, anew=True, watch=keep_pose)
     starts, speed = payload["starts"], payload["speed"]
-    index, merit = (starts["index"], {}) if starts["index"] is not None else _middle(task, envs, recording, starts)
+    index, facts = (starts["index"], {}) if starts["index"] is not None else _middle(task, envs, recording, starts)
     alone = recording.of_envs(slice(index, index + 1))
     length, step_s = int(alone.episode.lengths[0]), alone.episode.control_step_s
     shown = min(length, max(1, round(payload["seconds"] / step_s)))
@@ -145,10 +145,9 @@ def _played(
         motion = _pictures(envs, _loaded(path), index, at.tolist(), length)
     else:
         motion = np.stack([poses[step][index].numpy() for step in at])
-    if merit and not envs.agents:  # a game's fitness is not one agent's
-        merit["so_far"] = _so_far(task, alone, steps)
-    facts = {
-        **merit,
+    if facts and task.has_fitness and not envs.agents:  # a game's fitness is not one agent's
+        facts["so_far"] = _so_far(task, alone, steps)
+    facts |= {
         "ending": alone.endings[0],
         "episode_s": length * step_s,
         "frame_s": frame_s,
@@ -166,7 +165,7 @@ def _middle(task: Task, envs: VecEnv, recording: Recording, starts: dict[str, An
     return middle, {
         "start": middle * starts["episodes"] // envs.num_envs + 1,
         "starts": starts["episodes"],
-        "fitness": float(measured.fitness[middle]),
+        "fitness": float(measured.fitness[middle]) if task.has_fitness else None,
         "success": bool(measured.success[middle]),
     }
 

@@ -133,7 +133,8 @@ class Played(Frozen):
     start: int = Field(default=0, ge=0, le=1000)
     """Number of the start with the middle fitness, from 1."""
     starts: int = Field(default=0, ge=0, le=1000)
-    fitness: FiniteFloat = 0.0
+    fitness: FiniteFloat | None = None
+    """None in a task without a fitness."""
     success: bool = False
     ending: str = ""
     episode_s: float = Field(default=0.0, ge=0.0)
@@ -156,10 +157,10 @@ class Played(Frozen):
     def ended(self, rated: bool) -> str:
         """Return the episode's end in words, with its success where the task is rated by it."""
         success = ("success, " if self.success else "no success, ") if rated else ""
-        result = f"{success}fitness {number(self.fitness)}"
+        result = f"{success}fitness {number(self.fitness)}" if self.fitness is not None else ""
         if self.episode_s > self.seconds + self.frame_s:
-            return f"the episode goes on to {number(self.episode_s)} s: {result}"
-        return f"{result}; {clean(self.ending, 40)} after {number(self.episode_s)} s"
+            return f"the episode goes on to {number(self.episode_s)} s{result and f': {result}'}"
+        return f"{result and f'{result}; '}{clean(self.ending, 40)} after {number(self.episode_s)} s"
 
 
 def take_of(
@@ -478,13 +479,14 @@ def renderer() -> str | None:
 def _shot(plan: Plan, played: Played) -> Shot:
     take = plan.take
     ended = played.ended(take.slice.final_success_rate is not None)
+    start = "The start with the middle fitness" if played.fitness is not None else f"Start {played.start}"
     return Shot(
         id=take.id,
         beside=plan.beside.id if plan.beside else None,
         phase=take.phase,
         seed=take.slice.seed,
         title=plan.title,
-        caption=f"The start with the middle fitness of {played.starts}; {take.seed_words}; {ended}.",
+        caption=f"{start} of {played.starts}; {take.seed_words}; {ended}.",
         seconds=round(played.seconds, 3),
         fitness=played.fitness,
         success=played.success,

@@ -227,7 +227,7 @@ def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episode
         episodes: Episodes of the policy as text.
     """
     request = render("task/verdict", card=card, goal=goal, reached={}, feedback=feedback, episodes=episodes)
-    return _pair("task/verdict_system", request)
+    return _pair("task/verdict_system", request, judged=bool(card.judged))
 
 
 class JudgedEpisode(NamedTuple):

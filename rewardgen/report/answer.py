@@ -71,11 +71,13 @@ def answer_of(history: History, status: Status) -> FirstScreen:
     if (summary := history.summary) is None:
         return answer._replace(facts=tuple(_so_far(history)), sure=_SO_FAR if history.best() else "")
     row = chosen_row(summary)
-    if row is None or row.fitness is None:
+    if row is None or row.failure:
         return answer._replace(headline=summary.conclusion, tone="bad")
     headline, tone = _verdict(history, row)
     seeds = f"{count(row.seeds, 'fresh seed')} that the search never saw, {STARTS} starts each"
     sure = f"Measured on {seeds}, in a process that never loads generated code. Brackets hold 95 % intervals."
+    if not history.has_fitness:
+        sure = f"Trained on {seeds}. The task has no fitness: look at the films."
     sure += " With a single seed, any of this may be noise." if row.seeds == 1 else ""
     return answer._replace(headline=headline, tone=tone, facts=tuple(_facts(history, row)), sure=sure)
 
@@ -90,7 +92,8 @@ def _unfinished(history: History, status: Status) -> tuple[str, Tone]:
     best = history.best()
     leader = "no candidate has been trained yet"
     if best and best.fitness is not None:
-        leader = f"{best.candidate.id} leads the search with a fitness of {number(best.fitness)}"
+        merit = f" with a fitness of {number(best.fitness)}" if history.has_fitness else ""
+        leader = f"{best.candidate.id} leads the search{merit}"
     if status == "failed":
         return f"The run failed: {history.error}", "bad"
     state = "Interrupted" if status == "interrupted" else "Still searching"
@@ -103,6 +106,8 @@ def _so_far(history: History) -> list[Fact]:
     best, card = history.best(), history.card
     if best is None or best.result is None or card is None:
         return []
+    if not card.has_fitness:
+        return _preference(history, best.candidate.id)
     facts = [
         Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=opening_words(card.fitness)),
     ]
@@ -130,13 +135,15 @@ def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
         words = f"Succeeds in {percent(rate)} of episodes"
         words += f" (by seed: {', '.join(seeds)} %)" if len(set(seeds)) > 1 else ""
     words += f", {_HEADLINES[standing].format(bar)}" if standing else ""
+    if not history.has_fitness:
+        words = f"{row.candidate_id} is preferred to {count(len(history.ranking.ids) - 1, 'other candidate')}"
     if judgement and judgement.answer == "no":
         words += ";" if rate is not None and rate < 0.5 else "; but"
         return f"{words} the model that read the episodes says that this is not what was asked for.", "bad"
     if judgement and judgement.answer == "partly":
         words += "; the model that read the episodes says that this is only part of what was asked for"
     if rate is None:
-        solved = standing == "above"
+        solved = standing == "above" or (not history.has_fitness and bool(judgement) and judgement.answer == "yes")
     elif rate < _NO_SUCCESS and standing != "above":
         return f"{words}.", "bad"
     else:
@@ -157,11 +164,13 @@ def _is_solved(rate: float, rates: list[float]) -> bool:
 
 def _facts(history: History, row: FinalRow) -> list[Fact]:
     summary, card, judgement = history.summary, history.card, history.judgement
-    assert summary is not None and card is not None and row.fitness is not None
+    assert summary is not None and card is not None
     rate, interval = row.success_rate, row.success_interval
     ends = f"{100 * interval.low:.0f}, {100 * interval.high:.0f}" if interval else ""
-    fitness_ends = _minus(bounds(row.fitness)) if row.seeds > 1 else ""
-    facts = [Fact("Fitness", number(row.fitness.value), fitness_ends, opening_words(card.fitness))]
+    facts = [] if row.fitness else _preference(history, row.candidate_id)
+    if row.fitness:
+        fitness_ends = _minus(bounds(row.fitness)) if row.seeds > 1 else ""
+        facts = [Fact("Fitness", number(row.fitness.value), fitness_ends, opening_words(card.fitness))]
     if rate is not None:
         solved = _is_solved(rate, _success_by_seed(history, row))
         tone: Tone = "good" if solved else "mixed" if rate >= _NO_SUCCESS else "bad"
@@ -180,6 +189,15 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     if judgement.answer:
         about = f"The model that read episodes of the policy with the median fitness: {about}"
     return [*facts, Fact("As asked", words, about=about, tone=tone)]
+
+
+def _preference(history: History, id: str) -> list[Fact]:
+    """Strength of a candidate by comparisons, of whom."""
+    rank, answers = history.ranking.rank(id), history.comparisons
+    if rank is None or not answers:
+        return []
+    about = f"by {count(len(answers), 'answer')} of `{answers[-1].teacher}`; a difference of 1 means odds of 2.7 to 1"
+    return [Fact("Strength", with_spread(rank.estimate, rank.standard_error), about=about)]
 
 
 def _against(history: History, name: str) -> Fact | None:

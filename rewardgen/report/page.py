@@ -23,7 +23,7 @@ from rewardgen.store.measurements import TrainingCurves
 from rewardgen.store.records import CandidateRecord, Finding, SliceResult
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.training.setup import policies_see
-from rewardgen.view.comparisons import comparison_facts
+from rewardgen.view.comparisons import comparison_facts, told_record
 from rewardgen.view.facts import lineage, parent_diffs, unified_diff
 from rewardgen.view.rows import Live, failure_text, search_rows
 
@@ -95,6 +95,8 @@ def report_html(
         "run": folder.id,
         "rows": rows,
         "bars": values["bars"],
+        "measure": rows[0]["measure"] if rows else "fitness",
+        "has_fitness": history.has_fitness,
         "finals": _finals(history),
         "featured": featured,
         "films": [reel["video"] for reel in reels],
@@ -179,10 +181,11 @@ def _candidate_rows(history: History, live: Live) -> list[dict[str, Any]]:
                 "status": row.status,
                 "stopped": row.stopped,
                 "repaired": bool(candidate and candidate.repairs),
-                "fitness": rounded(row.fitness),
+                "measure": row.measure,
+                "merit": rounded(row.merit),
                 "spread": rounded(row.spread),
                 "success": rounded(row.success_rate),
-                "text": with_spread(row.fitness, row.spread),
+                "text": row.merit_text,
                 "percent": percent(row.success_rate),
                 "reason": shortened(" ".join(row.reason.split()), _MOST_REASON),
                 "chosen": row.id == chosen,
@@ -196,7 +199,7 @@ def _bars(history: History) -> list[dict[str, Any]]:
     """Results of the task's own rewards in the search."""
     results = {name: history.result("search", name) for name in history.baselines}
     return [
-        {"id": name, "fitness": rounded(result.fitness), "text": with_spread(result.fitness, result.fitness_spread)}
+        {"id": name, "merit": rounded(result.fitness), "text": with_spread(result.fitness, result.fitness_spread)}
         for name, result in results.items()
         if result and result.fitness is not None
     ]
@@ -204,6 +207,7 @@ def _bars(history: History) -> list[dict[str, Any]]:
 
 def _candidate_detail(history: History, record: CandidateRecord) -> dict[str, Any]:
     """Details of a candidate, or of one of the task's own rewards, without prompts and replies."""
+    record = told_record(history, record)
     candidate, analysis = record.candidate, record.analysis
     detail: dict[str, Any] = {
         "idea": candidate.diagnosis.strip(),

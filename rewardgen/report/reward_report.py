@@ -55,8 +55,9 @@ def _objective(history: History) -> list[str]:
     assert card is not None and config is not None
     lines = [f"Asked for, in the user's words: “{config.goal}”"] if config.goal else []
     lines += [f"The task: {' '.join(card.description.split())}"]
-    lines += [f"Fitness, by which rewards are compared and on which none is trained: {card.fitness}"]
-    lines += [f"Success, yes or no per episode: {card.success}"]
+    if card.has_fitness:
+        lines += [f"Fitness, by which rewards are compared and on which none is trained: {card.fitness}"]
+        lines += [f"Success, yes or no per episode: {card.success}"]
     if history.goal_check and history.goal_check.answer:
         lines.append(f"Before the run, {history.goal_check.text}")
     lines += [f"A person said of earlier results: {' '.join(said.text.split())}" for said in history.feedback]

@@ -21,6 +21,7 @@ from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.training.setup import policies_see, policy_loader
 from rewardgen.view.facts import MEASURED, chain_files, closing_markdown
+from rewardgen.view.rows import Row, search_rows
 
 _HERE = """
 ## What is here
@@ -155,7 +156,7 @@ def write_readme(folder: RunFolder, history: History) -> None:
     assert card is not None and config is not None
     options = options_text(config)
     lines = [f"# Run {history.run_id}", "", f"Task **{card.name}**: {card.description}", ""]
-    lines += [f"Fitness: {card.fitness}", "", f"Success: {card.success}", ""]
+    lines += [f"Fitness: {card.fitness}", "", f"Success: {card.success}", ""] if card.has_fitness else []
     lines += [f"Model: `{config.model}`." + (f" Options: `{options}`." if options else ""), ""]
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
     lines += [*(f"- {text}" for text in _remarks(history)), ""]
@@ -167,8 +168,10 @@ def write_readme(folder: RunFolder, history: History) -> None:
     for _, earlier in history.earlier_finals:
         if earlier:
             lines += ["## Earlier finals", "", earlier.conclusion, "", *closing_markdown(earlier), ""]
-    lines += ["## Generations", "", "| candidate | operator | parents | fitness | idea, or reason |"]
-    lines += ["|---|---|---|--:|---|", *(_line(record) for id in history.ids() if (record := history.record(id)))]
+    rows = search_rows(history, history.ids(), {})
+    measure = rows[0].measure if rows else "fitness"
+    lines += ["## Generations", "", f"| candidate | operator | parents | {measure} | idea, or reason |"]
+    lines += ["|---|---|---|--:|---|", *(_line(record, row) for row in rows if (record := history.record(row.id)))]
     write_atomic(folder.readme, "\n".join([*lines, _HERE]) + "\n")
 
 
@@ -182,10 +185,10 @@ def _remarks(history: History) -> list[str]:
     ]
 
 
-def _line(record: CandidateRecord) -> str:
+def _line(record: CandidateRecord, row: Row) -> str:
     candidate, stops = record.candidate, record.result.stops if record.result else ()
     idea = "; ".join(filter(None, (origin_text(record), candidate.diagnosis.split("\n")[0])))
     text = record.outcome or (stops[0].message if stops else idea)
     reason = textwrap.shorten(text.replace("|", "/"), 200, placeholder=" ...")
     parents = ", ".join(candidate.parents)
-    return f"| {candidate.id} | {candidate.operator} | {parents} | {number(record.fitness)} | {reason} |"
+    return f"| {candidate.id} | {candidate.operator} | {parents} | {number(row.merit)} | {reason} |"

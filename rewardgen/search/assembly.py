@@ -31,6 +31,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.search import evolve as _evolve  # noqa: F401  (registers itself)
 from rewardgen.search.context import Parts
 from rewardgen.search.judge import make_judge, make_teacher
+from rewardgen.search.judged import judged_card
 from rewardgen.search.strategy import STRATEGIES
 from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.history import History
@@ -118,6 +119,8 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
     if not folder.transitions.exists():
         get_or_record_transitions(config.task, folder.transitions, limits)
     judge = make_judge(config)
+    teacher = make_teacher(lambda argument: TeacherSetup(argument, folder, history, note, roles.judge), config)
+    shown = judged_card(card, teacher.words) if teacher and not card.has_fitness else card
 
     def longer(times: int) -> tuple[Trainer, BaselineCache]:
         cache = BaselineCache(config.task, history.task_files, training.times(times))
@@ -132,12 +135,12 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
         trainer=trainer,
         strategy=STRATEGIES.get(config.strategy)(config, judge),
         judge=judge,
-        teacher=make_teacher(lambda argument: TeacherSetup(argument, folder, history, note, roles.judge), config),
+        teacher=teacher,
         usage=roles.usage,
         policies=folder.policies,
         longer=longer,
         cache=cache,
-        judge_result=partial(_judge_result, roles.llm, folder, config, card) if roles.llm else None,
+        judge_result=partial(_judge_result, roles.llm, folder, config, shown) if roles.llm else None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from rewardgen.core.formatting import count, named, number, percent, with_interval
+from rewardgen.core.formatting import count, named, number, percent, with_interval, with_spread
 from rewardgen.core.sequential import BLOCK, Look, look
 from rewardgen.core.statistics import (
     Interval,
@@ -105,6 +105,8 @@ def opponents(history: History) -> tuple[str, ...]:
 
     The sparse reward replaces a human reward that is missing or failed to train. All others train on the first block.
     """
+    if not history.has_fitness:
+        return ()
     failed = _failed(history, (*history.baselines,))
     baseline = [id for id in BASELINES if id in history.baselines and id not in failed][:1]
     return (*baseline, *(id for id in (history.init_id,) if id in history.finalists[1:]))
@@ -156,9 +158,11 @@ def summarise(reason: str, history: History) -> Summary:
     best_fitness = history.card.best_fitness if history.card else None
     seen = [number for numbers in values.values() for number in numbers]
     estimates = {
-        id: _within_range(bootstrap_interval(numbers), best_fitness, seen) for id, numbers in values.items() if numbers
+        id: _within_range(bootstrap_interval(numbers), best_fitness, seen)
+        for id, numbers in values.items()
+        if numbers and history.has_fitness
     }
-    chosen = next((id for id in history.finalists[:1] if id in estimates), None)
+    chosen = next((id for id in history.finalists[:1] if values.get(id)), None)
     looks = _looks(history) if chosen else {}
     against: dict[str, Standing] = {
         id: looks[id].standing if id in looks else standing(values[chosen], values[id])
@@ -167,7 +171,8 @@ def summarise(reason: str, history: History) -> Summary:
     }
     baseline = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
     scale = human_scale(values)
-    conclusion = [_conclusion(chosen, estimates, against, looks, results, scale is not None)]
+    told = chosen and not history.has_fitness and _preferred(history, chosen)
+    conclusion = [told or _conclusion(chosen, estimates, against, looks, results, scale is not None)]
     conclusion += [
         _about_chain(history, chosen),
         _about_failed(history),
@@ -252,6 +257,17 @@ def _conclusion(
     return " ".join(words)
 
 
+def _preferred(history: History, chosen: str) -> str:
+    """Tell who preferred the winner of a task without a fitness, and what nobody measured."""
+    rank, answers, seeds = history.ranking.rank(chosen), history.comparisons, len(history.seeds("final", chosen))
+    strength = f", with a strength of {with_spread(rank.estimate, rank.standard_error)}" if rank else ""
+    by = f"{count(len(answers), 'answer')} by `{answers[-1].teacher}`" if answers else "no answer: it is the first one"
+    return (
+        f"{chosen} leads by {by}{strength}. It was trained on {count(seeds, 'fresh seed')} to the end; the task has no"
+        " fitness, so only their films show how well."
+    )
+
+
 def _about_chain(history: History, chosen: str | None) -> str:
     links = history.chain(chosen) if chosen else ()
     if not chosen or not links or not history.training:
@@ -278,6 +294,8 @@ def _about_init(
     init, repaired = record.candidate.id, record.candidate.repairs > 0
     if init == chosen:
         return f"{init} is the reward of `--init`{' after a repair' if repaired else ''}; no better reward was found."
+    if not history.has_fitness:
+        return ""
     if init in _failed(history):
         return f"The reward of `--init`, {init}, failed to train on a fresh seed."
     if init not in looks:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from rewardgen.core.config import RunConfig
+from rewardgen.core.config import DEFAULT_JUDGE, RunConfig
 from rewardgen.core.registry import Registry
 from rewardgen.core.statistics import standard_errors
 from rewardgen.llm.factory import judging_model
@@ -91,7 +91,7 @@ class FitnessJudge:
         )
 
 
-JUDGES.register("fitness", lambda config: FitnessJudge())
+JUDGES.register(DEFAULT_JUDGE, lambda config: FitnessJudge())
 
 
 class PreferenceJudge:

@@ -285,6 +285,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         layers = report.result()
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")
+    if config.needs_fitness and not task.card.has_fitness:
+        hint = "compare episodes: `--judge human`, or a model such as `--judge openai/gpt-5.1`"
+        raise UsageError(f"{task.card.name} has no fitness to rank candidates by", hint)
     if config.target_fitness == "human" and "human" not in task.baselines:
         raise UsageError(
             f"{task.card.name} has no human reward, so `--target-fitness human` is never reached",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rewardgen.core.config import MOST_LINKS, RunConfig, SandboxMode
+from rewardgen.core.config import DEFAULT_JUDGE, MOST_LINKS, RunConfig, SandboxMode
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number
 from rewardgen.core.schema import Frozen
@@ -512,6 +512,20 @@ class History:
             return None
         candidate = Candidate(id=name, generation=0, operator="baseline", source=self.baselines.get(name, ""))
         return CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=name), result=result)
+
+    @property
+    def has_fitness(self) -> bool:
+        """False in a run on a task without a fitness: then no fitness of its records may be told."""
+        return self.card is None or self.card.has_fitness
+
+    def told(self, fitness: float | None) -> float | None:
+        """Return a recorded fitness, or None in a run on a task without one."""
+        return fitness if self.has_fitness else None
+
+    @property
+    def by_answers(self) -> bool:
+        """True if comparisons of episodes rank the candidates."""
+        return self.config is not None and self.config.judge != DEFAULT_JUDGE
 
     def best(self) -> CandidateRecord | None:
         """Return the leader of the latest ranking."""

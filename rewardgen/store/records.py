@@ -140,6 +140,11 @@ class TaskCard(Frozen):
     probes: tuple[PolicyProbe, ...] = ()
 
     @property
+    def has_fitness(self) -> bool:
+        """False for a task with `fitness = None`: the fitness of its policies is recorded as 0, and never told."""
+        return bool(self.fitness)
+
+    @property
     def episode_seconds(self) -> float:
         """Length of a full episode [s]."""
         return self.control_step_s * self.episode_steps

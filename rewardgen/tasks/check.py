@@ -27,9 +27,10 @@ from rewardgen.store.comparisons import TERMINATED, Signal
 from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_ENVS, probe
 from rewardgen.tasks.fitness import measure_episodes
-from rewardgen.tasks.members import OwnProgram, own_program, wording_problems
+from rewardgen.tasks.members import PACKAGE, OwnProgram, own_program, wording_problems
 from rewardgen.tasks.protocol import (
     BASELINES,
+    FITNESS,
     METRIC,
     METRIC_EXTRAS,
     Baseline,
@@ -128,7 +129,8 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
     for name, recording in zip(("zero", "random"), recordings, strict=False):
         result = probe(task, name, recording)
         probes.append(result)
-        measured["probes"].append(result.model_dump(mode="json"))
+        hidden = set() if task.has_fitness else {"fitness", "success_rate", "parts"}
+        measured["probes"].append(result.model_dump(mode="json", exclude=hidden))
         values += measure_episodes(task, recording.episode).fitness.tolist()
         if task.solved_fitness is not None and result.fitness >= task.solved_fitness:
             message = f"`solved_fitness` is {task.solved_fitness}, and {name} actions reach {result.fitness}"
@@ -139,7 +141,7 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
             message = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {result.fitness}"
             problems.append(Problem(message, "set it to what no fitness exceeds, or leave it out"))
         problems += measurement_problems(task, recording.episode, agents)
-    if len(set(values)) == 1:
+    if len(set(values)) == 1 and task.has_fitness:
         message = f"the fitness is {values[0]:g} in all {len(values)} episodes of no action and of random actions"
         hint = "that is right if all do equally badly, but a fitness that grows on the way there tells rewards apart"
         notes.append(Problem(message, hint))
@@ -269,6 +271,12 @@ def setting_problems(task: Task) -> list[Problem]:
 
 def _value_problems(task: Task) -> Iterator[Problem]:
     solved, best = task.solved_fitness, task.best_fitness
+    if not task.has_fitness:
+        own = {name for base in type(task).__mro__ if not base.__module__.startswith(PACKAGE) for name in vars(base)}
+        names = [name for name in ("success", METRIC, "solved_fitness", "best_fitness") if name in own]
+        if names:
+            message = f"the class has `{names[0]}`, and `{FITNESS} = None`"
+            yield Problem(message, "leave one of them out: episodes of a task without a fitness are compared")
     for name, value in (("solved_fitness", solved), ("best_fitness", best)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             yield Problem(f"`{name}` is {value!r}, expected a number", f"write `{name} = 0.8`, or leave it out")

@@ -196,7 +196,8 @@ class GymTask(Task):
     def has_success(self) -> bool:
         """See `Task.has_success`."""
         is_inherited = type(self).success is GymTask.success
-        return not is_inherited or bool(self.known().success) or self._threshold is not None
+        known = not is_inherited or bool(self.known().success) or self._threshold is not None
+        return self.has_fitness and known
 
     @property
     def _threshold(self) -> float | None:

@@ -37,6 +37,7 @@ _INTERNAL = {
     "declared",
     "default_words",
     "environment_id",
+    "has_fitness",
     "has_success",
     "measured",
     "model_file",

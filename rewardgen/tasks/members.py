@@ -18,7 +18,8 @@ WORDED = ("reset", "observe", "terminated", "success", "fitness")
 """Methods whose docstrings' first paragraphs go on the task card."""
 
 MEASURED_HINT = {
-    "fitness": "write `def fitness(self, episode):` with a number for each episode, (N,), higher is better",
+    "fitness": "write `def fitness(self, episode):` with a number for each episode, (N,), higher is better; or"
+    " `fitness = None` if only people or models can judge it",
     "success": "write `def success(self, episode):` with a yes or no for each episode, (N,) bool",
 }
 
@@ -37,11 +38,13 @@ def description(task: Task) -> str:
 
 
 def first_paragraph(task: Task, method: str) -> str:
-    """Return the first paragraph of a method's docstring on one line.
+    """Return the first paragraph of a method's docstring on one line; empty for a fitness that the task does not have.
 
     Raises:
         TaskError: The task does not define the method, or gives it no docstring.
     """
+    if method in MEASURED_HINT and not task.has_fitness:
+        return ""
     owner = next((base for base in type(task).__mro__ if method in vars(base)), Task)
     if owner.__module__.startswith(PACKAGE):
         if words := task.default_words(method):
@@ -109,10 +112,11 @@ def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | 
 
 
 def baseline_sources(task: Task) -> dict[str, str]:
-    """Return the sources of the task's own rewards by `human` and `sparse`.
+    """Return the sources of the task's own rewards by `human` and `sparse`; none without a fitness to compare them by.
 
     Raises:
         TaskError: As for `own_program`.
     """
-    programs = {name.removesuffix("_reward"): own_program(task, name) for name in BASELINES}
+    names = BASELINES if task.has_fitness else ()
+    programs = {name.removesuffix("_reward"): own_program(task, name) for name in names}
     return {name: program.source for name, program in programs.items() if program}

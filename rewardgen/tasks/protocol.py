@@ -2,6 +2,7 @@
 
 To add a kind of task, derive a base class from `Task` and implement `make_envs`, `fitness` and `success`; the loader
 accepts any class in a task file that derives from `Task`. Every other member has a default that means "not available".
+A task file may say `fitness = None`: then only comparisons of episodes judge its policies.
 """
 
 from __future__ import annotations
@@ -123,9 +124,14 @@ class Task(Protocol):
         ...
 
     @property
+    def has_fitness(self) -> bool:
+        """False for a task with `fitness = None`, which has no success either: people or models compare episodes."""
+        return type(self).fitness is not None
+
+    @property
     def has_success(self) -> bool:
         """False for a task that does not say when an episode is a success; then policies have no success rate."""
-        return True
+        return self.has_fitness
 
     def measured(self, episode: Episode) -> EpisodeMeasures | None:
         """Return fitness, success and named parts at once if the task has a `metric`, else None."""

@@ -119,6 +119,8 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         values = {name: torch.stack([step[name] for step in self._steps]) for name in self._steps[0]}
         lengths, envs = torch.tensor([len(self._steps)]), self._envs
         episode = Episode(values, lengths, torch.tensor([terminated]), envs.control_step_s, envs.episode_steps)
+        if not self.task.has_fitness:
+            return {}
         measures = measure_episodes(self.task, episode)
         success = bool(measures.success[0])
         return {"fitness": float(measures.fitness[0]), "success": success, "is_success": success}

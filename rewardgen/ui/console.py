@@ -69,6 +69,7 @@ def messages() -> SafeConsole:
 
 
 def training_line(message: Mapping[str, Any]) -> None:
-    """Print an evaluation of a training."""
+    """Print an evaluation of a training, whose fitness is None in a task without one."""
     seed, steps, fitness = (message[name] for name in ("seed", "env_steps", "fitness"))
-    messages().print(f"seed {seed}: fitness {number(fitness)} after {tokens(steps)} control steps")
+    measured = "" if fitness is None else f"fitness {number(fitness)} after "
+    messages().print(f"seed {seed}: {measured}{tokens(steps)} control steps")

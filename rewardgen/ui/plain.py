@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 
 from rewardgen.analyzer.predictions import prediction_fault
-from rewardgen.core.formatting import count, first_sentence, number, percent, with_spread
+from rewardgen.core.formatting import count, first_sentence, number, percent
 from rewardgen.core.text import visible
 from rewardgen.store.comparisons import Comparison
 from rewardgen.store.events import Event
@@ -43,9 +43,9 @@ class Plain(Watcher):
         self._pulse = time.monotonic()
         now = self._view()
         running = [row for row in now.rows if row.status == "training"]
-        measured = [row for row in running if row.fitness is not None]
-        best = max(measured, key=lambda row: row.fitness or 0.0, default=None)
-        lead = f", {best.id} leads with fitness {number(best.fitness)}" if best else ""
+        measured = [row for row in running if row.measure == "fitness" and row.merit is not None]
+        best = max(measured, key=lambda row: row.merit or 0.0, default=None)
+        lead = f", {best.id} leads with fitness {number(best.merit)}" if best else ""
         left = f", {now.left()}" if now.left() else ""
         self.note(f"training, {percent(now.done)} of the run{lead}{left}")
 
@@ -119,10 +119,10 @@ def _trained(phase: str, id: str, history: History) -> str:
     row = next(row for row in rows if row.id == id)
     if row.status == "failed":
         return f"{id} failed: {row.reason}"
-    fitness = with_spread(row.fitness, row.spread)
+    fitness = f": fitness {row.merit_text}" if row.measure == "fitness" and row.merit is not None else ""
     success = "" if row.success_rate is None else f", success {percent(row.success_rate)}"
     stopped = f" ({row.reason})" if row.stopped else ""
-    return f"{id} trained: fitness {fitness}{success}{stopped}" if row.status == "trained" else ""
+    return f"{id} trained{fitness}{success}{stopped}" if row.status == "trained" else ""
 
 
 def _compared(answer: Comparison) -> str:

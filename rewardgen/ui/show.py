@@ -20,6 +20,7 @@ from rewardgen.llm.prompts import render
 from rewardgen.store.history import History
 from rewardgen.store.records import CandidateRecord, CandidateResult, Finding, TaskCard
 from rewardgen.ui.tables import RowsTable, closing_table, judgement_text, plain_table, row_line
+from rewardgen.view.comparisons import told_record
 from rewardgen.view.facts import (
     DISTANCE_SCALE,
     CandidateFacts,
@@ -122,8 +123,7 @@ def _lineage(history: History, candidate_id: str) -> Text:
             continue
         drawn.add(id)
         origin = f" of {' and '.join(ancestor.parents)}" if ancestor.parents else ""
-        fitness = "no fitness" if ancestor.fitness is None else f"fitness {number(ancestor.fitness)}"
-        line.append(f" {ancestor.operator}{origin}, {fitness}")
+        line.append(f" {ancestor.operator}{origin}, {ancestor.outcome}")
         pending += [(parent, depth + 1) for parent in reversed(ancestor.parents) if parent in ancestors]
     return Text("\n").join(lines)
 
@@ -140,7 +140,7 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
     if fault := prediction_fault(candidate.prediction):
         parts.append(Text(f"  {fault}", "yellow"))
     parts += section("Lineage", _lineage(history, candidate.id)) if candidate.parents else []
-    parts += _review(history, record) + _trainings(history, candidate.id) + _analysis(record)
+    parts += _review(history, record) + _trainings(history, candidate.id) + _analysis(told_record(history, record))
     parts += section("Reward", Code(candidate.source, "python", numbered=True)) if candidate.source else []
     for parent, diff in parent_diffs(history, record)[:1]:
         parts += section(f"Change from {parent}", Code(diff, "diff")) if diff else []
@@ -184,18 +184,19 @@ def _trainings(history: History, id: str) -> list[RenderableType]:
     names = {"search": "Training", "final": "Training on the fresh seeds", "chain": "Link of the winner's chain there"}
     for phase, name in names.items():
         slices = tuple(run for (of, owner, _), run in history.trained.items() if (of, owner) == (phase, id))
-        parts += section(name, _slices(CandidateResult(candidate_id=id, slices=slices))) if slices else []
+        result = CandidateResult(candidate_id=id, slices=slices)
+        parts += section(name, _slices(result, history.has_fitness)) if slices else []
     return parts
 
 
-def _slices(result: CandidateResult) -> RenderableType:
-    columns = ("fitness", "success", "env steps", "time")
+def _slices(result: CandidateResult, has_fitness: bool) -> RenderableType:
+    columns = (*(("fitness", "success") if has_fitness else ()), "env steps", "time")
     table = plain_table("seed", *columns, "failure or stop", right=columns)
     for run in result.slices:
         ended = failure_text(run.failure) if run.failure else run.stopped.message if run.stopped else ""
-        fitness, success = number(run.final_fitness), percent(run.final_success_rate)
-        table.add_row(str(run.seed), fitness, success, str(run.env_steps), duration(run.wall_s), ended)
-    if result.fitness is not None and len(result.slices) > 1:
+        merits = (number(run.final_fitness), percent(run.final_success_rate)) if has_fitness else ()
+        table.add_row(str(run.seed), *merits, str(run.env_steps), duration(run.wall_s), ended)
+    if has_fitness and result.fitness is not None and len(result.slices) > 1:
         table.add_row("mean", with_spread(result.fitness, result.fitness_spread), percent(result.success_rate))
     return Group(table, *map(Text, parts_lines(result.parts)))
 
@@ -257,8 +258,9 @@ def distance_page(comparison: RewardPair, title: str = "Rewards") -> RenderableT
 def draft_page(drafted: DraftedTask) -> RenderableType:
     """All of a drafted task, uncut, for the person who confirms it."""
     code = Code(drafted.source, "python")
-    parts = [Text(drafted.description), *section(drafted.task, code), *section("Sketches", trial_page(drafted.trial))]
-    questions = dict.fromkeys((drafted.questions, *drafted.trial.questions))
+    trial, parts = drafted.trial, [Text(drafted.description), *section(drafted.task, code)]
+    parts += section("Sketches", trial_page(trial)) if trial else [Text("\nno metric: films of episodes are compared")]
+    questions = dict.fromkeys((drafted.questions, *(trial.questions if trial else ())))
     questions = [text for text in questions if text.rstrip(".") not in ("", "None")]
     if questions:
         parts += section("Open questions", Text("\n".join(f"- {text}" for text in questions)))

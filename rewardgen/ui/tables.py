@@ -10,14 +10,14 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from rewardgen.core.formatting import percent, with_spread
+from rewardgen.core.formatting import percent
 from rewardgen.store.history import Summary
 from rewardgen.store.judgement_records import Judgement
 from rewardgen.view.facts import HEADINGS, closing_rows
 from rewardgen.view.rows import Row
 
-_ID, _OPERATOR, _STATUS, _FITNESS, _SUCCESS = 8, 10, 15, 16, 8
-_NUMBERS = 2 + _ID + _OPERATOR + _STATUS + _FITNESS + _SUCCESS
+_ID, _OPERATOR, _STATUS, _MERIT, _SUCCESS = 8, 10, 15, 16, 8
+_NUMBERS = 2 + _ID + _OPERATOR + _STATUS + _MERIT + _SUCCESS
 _NARROWEST_COURSE, _WIDEST_COURSE = 12, 24
 _NARROWEST_IDEA = 16
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -66,17 +66,17 @@ class RowsTable:
         if room >= _NARROWEST_COURSE + 2 + _NARROWEST_IDEA:
             cells = max(_NARROWEST_COURSE, min(_WIDEST_COURSE, room // 3))
         scale = _scale(self._rows, self._best_fitness)
-        bar = next((row.fitness for row in self._rows if row.id == "human" and row.status == "trained"), None)
+        bar = next((row.merit for row in self._rows if row.id == "human" and row.status == "trained"), None)
         has_ideas = room - cells >= _NARROWEST_IDEA
-        yield _head(cells, has_ideas)
+        yield _head(self._rows[0].measure if self._rows else "fitness", cells, has_ideas)
         for row in self._rows:
             course = course_line(row, cells, scale, bar) if scale else Text()
             yield _line(row, row.reason if has_ideas or not row.has_numbers else "", course, cells)
 
 
-def _head(cells: int, has_ideas: bool) -> Text:
+def _head(measure: str, cells: int, has_ideas: bool) -> Text:
     line = Text("  " + "candidate".ljust(_ID + 2) + "operator".ljust(_OPERATOR) + "status".ljust(_STATUS - 2), "dim")
-    line.append("fitness ± s.e.".rjust(_FITNESS) + "success".rjust(_SUCCESS))
+    line.append(f"{measure} ± s.e.".rjust(_MERIT) + "success".rjust(_SUCCESS))
     line.append("  " + "over training".ljust(cells) if cells else "")
     return one_line(line.append("  idea") if has_ideas else line)
 
@@ -91,8 +91,7 @@ def _line(row: Row, reason: str, course: Text | None = None, cells: int = 0) -> 
     line.append(status.ljust(_STATUS if row.has_numbers else len("designing ")), _STYLES[row.status])
     if not row.has_numbers:
         return line.append(reason, "" if row.has_ended_badly or row.status == "repairing" else "dim")
-    fitness = with_spread(row.fitness, row.spread)
-    line.append(" " * (_FITNESS - cell_len(fitness)) + fitness, "bold" if row.best else "")
+    line.append(" " * (_MERIT - cell_len(row.merit_text)) + row.merit_text, "bold" if row.best else "")
     line.append(percent(row.success_rate).rjust(_SUCCESS))
     if course is not None and cells:
         line.append("  ").append_text(course).append(" " * (cells - cell_len(course.plain)))
@@ -166,9 +165,10 @@ def judgement_text(judgement: Judgement) -> Text:
 def closing_table(summary: Summary) -> RenderableType:
     """The winner and the task's own rewards on the fresh seeds, and the conclusion."""
     table = plain_table(*HEADINGS, right=HEADINGS[1:])
-    for row in closing_rows(summary):
+    rows = closing_rows(summary)
+    for row in rows:
         fitness = Text(row.failure, "red") if row.failure else row.fitness
         name, style = f"{'★' if row.is_chosen else ' '} {row.id}", "bold green" if row.is_chosen else ""
         table.add_row(name, fitness, row.success, row.normalised, row.seeds, style=style)
     about = [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]
-    return Group(*([table] if summary.rows else []), *about)
+    return Group(*([table] if rows else []), *about)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rewardgen.core.formatting import count, number, with_spread
+from rewardgen.search.judged import judged_record
 from rewardgen.store.comparisons import Clip, consistency
 from rewardgen.store.history import History
+from rewardgen.store.records import CandidateRecord
 
 _MOST_DISAGREEMENTS = 10
 
@@ -50,6 +52,13 @@ def comparison_facts(history: History) -> ComparisonFacts | None:
         for rank in history.ranking.ranks
     ]
     return ComparisonFacts(summary, tuple(ranks), _disagreements(history))
+
+
+def told_record(history: History, record: CandidateRecord) -> CandidateRecord:
+    """Return a candidate as people read it: in a task without a fitness, with its comparisons in place of one."""
+    if history.has_fitness:
+        return record
+    return judged_record(record, history.ranking, [each for id in history.ids() if (each := history.record(id))])
 
 
 def _disagreements(history: History) -> tuple[Disagreement, ...]:

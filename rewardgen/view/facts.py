@@ -128,14 +128,16 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
 
 def _best(history: History) -> dict[str, Any]:
     row, leader = chosen_row(history.summary), history.best()
-    if row and row.fitness:
+    if row:
         estimate = row.fitness
-        bounds = {"fitness": estimate.value, "fitness_low": estimate.low, "fitness_high": estimate.high}
+        bounds = {}
+        if estimate:
+            bounds = {"fitness": estimate.value, "fitness_low": estimate.low, "fitness_high": estimate.high}
         rates = {"success_rate": row.success_rate, "human_normalised": row.human_normalised}
         return {"best": row.candidate_id, "phase": "final", "seeds": row.seeds, **bounds, **rates}
     if history.summary or leader is None or leader.result is None:
         return {}
-    rates = {"fitness": leader.fitness, "success_rate": leader.result.success_rate}
+    rates = {"fitness": history.told(leader.fitness), "success_rate": leader.result.success_rate}
     return {"best": leader.candidate.id, "seeds": len(leader.result.slices), **rates}
 
 
@@ -147,7 +149,7 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
         history: History of the run.
         id: A candidate, or one of the task's own rewards.
     """
-    record, row = history.record(id), search_rows(history, [id], {})[0]
+    record, row, result = history.record(id), search_rows(history, [id], {})[0], history.result("search", id)
     fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
     slices = [run for (_, name, _), run in history.trained.items() if name == id]
     return CandidateFacts(
@@ -157,10 +159,10 @@ def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
         parents=record.candidate.parents if record else (),
         status=row.status,
         reason=row.reason if row.has_ended_badly else "",
-        fitness=row.fitness,
-        spread=row.spread,
-        success_rate=row.success_rate,
-        fresh_fitness=fresh.fitness if fresh else None,
+        fitness=history.told(result.fitness) if result else None,
+        spread=result.fitness_spread if result else 0.0,
+        success_rate=result.success_rate if result else None,
+        fresh_fitness=fresh.merit if fresh else None,
         components=next((tuple(run.components) for run in slices if run.components), ()),
     )
 
@@ -315,13 +317,13 @@ def chain_files(history: History, id: str) -> dict[str, str]:
 
 
 def closing_rows(summary: Summary) -> list[ClosingRow]:
-    """The closing table."""
+    """The closing table; empty for a task without a fitness, unless a training failed."""
     rows = []
-    for row in summary.rows:
+    for row in summary.rows if any(row.fitness or row.failure for row in summary.rows) else ():
         normalised = None if row.candidate_id in BASELINES else row.human_normalised
         texts = (fitness_text(row), percent_interval(row.success_interval) if row.fitness else "")
         normalised_text = "" if normalised is None or not row.fitness else f"{normalised:.2f}"
-        failure = "" if row.fitness else row.failure or "failed"
+        failure = row.failure
         chosen = row.candidate_id == summary.chosen
         rows.append(ClosingRow(row.candidate_id, chosen, *texts, normalised_text, str(row.seeds), failure))
     return rows
@@ -329,8 +331,9 @@ def closing_rows(summary: Summary) -> list[ClosingRow]:
 
 def closing_markdown(summary: Summary) -> list[str]:
     """The closing table as lines of Markdown."""
-    lines = [f"| {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|"] if summary.rows else []
-    for row in closing_rows(summary):
+    rows = closing_rows(summary)
+    lines = [f"| {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|"] if rows else []
+    for row in rows:
         name = f"**{row.id}** (chosen)" if row.is_chosen else row.id
         fitness = f"failed: {row.failure}" if row.failure else row.fitness
         lines.append(f"| {name} | {fitness} | {row.success} | {row.normalised} | {row.seeds} |")
@@ -343,7 +346,8 @@ class Ancestor(NamedTuple):
     id: str
     operator: str
     parents: tuple[str, ...]
-    fitness: float | None
+    outcome: str
+    """Its fitness, or its strength by comparisons, in words."""
     depth: int
     """Steps back from the candidate; 0 is the candidate itself."""
 
@@ -355,8 +359,9 @@ def lineage(history: History, candidate_id: str) -> list[Ancestor]:
     for id, depth in pending:
         record = history.record(id)
         if record is not None and id not in ancestors:
-            parents = record.candidate.parents
-            ancestors[id] = Ancestor(id, record.candidate.operator, parents, record.fitness, depth)
+            parents, row = record.candidate.parents, search_rows(history, [id], {})[0]
+            outcome = f"{row.measure} {row.merit_text}" if row.merit is not None else f"no {row.measure}"
+            ancestors[id] = Ancestor(id, record.candidate.operator, parents, outcome, depth)
             pending += [(parent, depth + 1) for parent in parents]
     return list(ancestors.values())
 

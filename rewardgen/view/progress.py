@@ -156,11 +156,13 @@ def past_line(history: History, generation: Generation) -> str:
     rows = search_rows(history, generation.ids, {})
     numbers = Counter("trained" if row.has_numbers else row.status for row in rows)  # a leader may get another seed
     parts = [f"{numbers[status]} {status}" for status in ("trained", "rejected", "failed") if numbers[status]]
-    result = history.result("search", generation.best.candidate_id) if generation.best else None
-    leader = "nothing trained so far"
-    if result:
-        fitness = with_spread(result.fitness, result.fitness_spread)
-        leader = f"best so far {result.candidate_id}, fitness {fitness}"
+    best, leader = generation.best, "nothing trained so far"
+    result = history.result("search", best.candidate_id) if best else None
+    if best and result:
+        merit = f"fitness {with_spread(result.fitness, result.fitness_spread)}"
+        if history.by_answers:
+            merit = f"strength {with_spread(best.estimate, best.standard_error)}"
+        leader = f"best so far {result.candidate_id}, {merit}"
     return f"g{generation.index:02d}: {', '.join(parts)}; {leader}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from rewardgen.core.formatting import first_sentence
+from rewardgen.core.formatting import first_sentence, with_spread
 from rewardgen.llm.analysis_text import origin_text
 from rewardgen.store.history import History, Phase
 from rewardgen.store.progress import Live
@@ -24,16 +24,23 @@ class Row(NamedTuple):
     """Reason of a rejection, failure or stop; otherwise the idea."""
     progress: float = 0.0
     """Share of the training done, 0 to 1."""
-    fitness: float | None = None
-    """Mean over seeds: of the last evaluations during training, then of the clean measurement."""
+    measure: Literal["fitness", "strength"] = "fitness"
+    """Meaning of `merit`: the task's fitness, or the strength by comparisons."""
+    merit: float | None = None
+    """Fitness, mean over seeds: of the last evaluations during training, then of the clean measurement; or strength."""
     spread: float = 0.0
-    """Standard error of the fitness over seeds."""
+    """Standard error of the merit; of a fitness, over seeds."""
     success_rate: float | None = None
     best: bool = False
     stopped: bool = False
     """True if a training stopped early, because the reward rose while the fitness fell."""
     course: tuple[tuple[float, float], ...] = ()
     """Share of the training, 0 to 1, and the mean fitness there."""
+
+    @property
+    def merit_text(self) -> str:
+        """The merit with its standard error; empty without one."""
+        return with_spread(self.merit, self.spread)
 
     @property
     def has_numbers(self) -> bool:
@@ -47,10 +54,18 @@ class Row(NamedTuple):
 
 
 def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
-    """Rows of candidates, or of the task's own rewards, in the search."""
+    """Rows of candidates, or of the task's own rewards, in the search; where comparisons decide, without fitness."""
     best = history.best()
     best_id, trains = best.candidate.id if best else None, _latest_trains(history, live)
-    return [_search_row(history, id, live, trains)._replace(best=id == best_id) for id in ids]
+    rows = [_search_row(history, id, live, trains)._replace(best=id == best_id) for id in ids]
+    return [_by_answers(row, history) for row in rows] if history.by_answers else rows
+
+
+def _by_answers(row: Row, history: History) -> Row:
+    """A row with the strength by comparisons in place of the fitness."""
+    rank = history.ranking.rank(row.id)
+    merit, spread = (rank.estimate, rank.standard_error) if rank else (None, 0.0)
+    return row._replace(measure="strength", merit=merit, spread=spread, success_rate=None, course=())
 
 
 def final_rows(history: History, live: Live) -> list[Row]:
@@ -60,7 +75,8 @@ def final_rows(history: History, live: Live) -> list[Row]:
     for id in history.finalists:
         record = history.record(id)
         operator, idea = (record.candidate.operator, _idea(record)) if record else ("baseline", "")
-        rows.append(_training_row(Row(id, operator, "waiting", idea, best=id == chosen), "final", history, live))
+        row = _training_row(Row(id, operator, "waiting", idea, best=id == chosen), "final", history, live)
+        rows.append(row if history.has_fitness else row._replace(merit=None, course=()))
     return rows
 
 
@@ -151,7 +167,7 @@ def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
         status="trained" if done else "training",
         reason=result.stops[0].message if result.stops else row.reason,
         progress=progress / max(1, len(seeds)),
-        fitness=_mean(fitness),
+        merit=_mean(fitness),
         spread=result.fitness_spread if done else 0.0,
         success_rate=_mean(success),
         stopped=bool(result.stops),

@@ -46,9 +46,18 @@ METRIC = '''\
 
 def measured_point(folder: Path, *changes: tuple[str, str]) -> str:
     """Reference of a copy of the point task that has a `metric`; each change replaces a passage that is there."""
+    return point(folder, (_methods(), METRIC + "\n"), *changes)
+
+
+def unmeasured_point(folder: Path, more: str = "") -> str:
+    """Reference of a copy of the point task without a fitness, with more lines in its class."""
+    return point(folder, (_methods(), f"    fitness = None\n{more}\n"))
+
+
+def _methods() -> str:
+    """The `fitness` and `success` of the point task."""
     text = POINT.read_text()
-    methods = text[text.index("    def fitness(") : text.index("    @staticmethod\n    def human_reward(")]
-    return point(folder, (methods, METRIC + "\n"), *changes)
+    return text[text.index("    def fitness(") : text.index("    @staticmethod\n    def human_reward(")]
 
 
 def one_in_three(cases):

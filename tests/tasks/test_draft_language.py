@@ -139,7 +139,7 @@ def test_nothing_that_a_task_has_can_be_hidden_by_a_variable():
 
 
 def test_what_the_prompt_offers_for_a_metric_is_in_the_language():
-    (line,) = [each for each in render("task/draft_system").splitlines() if "Time is axis 1" in each]
+    (line,) = [each for each in render("task/draft_system", measured=True).splitlines() if "Time is axis 1" in each]
     offered = [each for each in re.findall(r"`([^`]+)`", line) if re.search(r"\bx\b.*[])]$|\bx\b.*values$", each)]
     offered = [each for each in offered if not each.startswith("tolerance(x, lower=0.0")]
     assert len(offered) == 8

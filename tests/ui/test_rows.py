@@ -43,13 +43,13 @@ def test_a_duplicate_a_second_rejection_and_a_reply_without_code_are_never_repai
 def test_training_progress_is_the_mean_over_seeds():
     live = {("search", "g00-k1", 0): evaluation(300_000, 4.0), ("search", "g00-k1", 1): evaluation(150_000, 2.0)}
     row = rows(until("reviewed", 7), live)["g00-k1"]
-    assert (row.status, row.progress, row.fitness, row.success_rate) == ("training", 0.75, 3.0, 0.25)
+    assert (row.status, row.progress, row.merit, row.success_rate) == ("training", 0.75, 3.0, 0.25)
     assert rows(until("trained", 1))["g00-k1"].progress == 0.5
 
 
 def test_one_failed_seed_fails_the_candidate_at_once_and_leaves_no_fitness():
     row = rows(until("trained", 6))["g00-k3"]
-    assert (row.status, row.fitness) == ("failed", None)
+    assert (row.status, row.merit) == ("failed", None)
     assert row.reason == "component `upright` is nan (non-finite at step 81920)"
 
 

@@ -140,7 +140,7 @@ def test_a_drafted_metric_is_shown_to_its_last_letter_in_a_narrow_window(capsys)
     verdict = SimpleNamespace(authors=(), ambiguous=False, passed=True, faults=(), notes=())
     texts = {"task": "flip", "description": "A flip.", "questions": "", "misses": ""}
     trial = SimpleNamespace(authors=(), verdict=verdict, questions=())
-    drafted: Any = SimpleNamespace(trial=trial, source=f"def metric():\n{line}\n", **texts)
+    drafted: Any = SimpleNamespace(trial=trial, holds=True, source=f"def metric():\n{line}\n", **texts)
     assert confirmed(drafted, yes=True)
     assert drafted.source in capsys.readouterr().err
     terminal = page(draft_page(drafted), 80, force_terminal=True, color_system=None)

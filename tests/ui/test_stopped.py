@@ -36,7 +36,7 @@ def _is_of_k1(event):
 def test_row_line_page_and_readme_show_the_stop(stopped_events, tmp_path):
     history = History(stopped_events)
     (row,) = search_rows(history, ["g00-k1"], {})
-    assert (row.status, row.fitness, row.stopped, row.reason) == ("trained", 580.0, True, STOP.message)
+    assert (row.status, row.merit, row.stopped, row.reason) == ("trained", 580.0, True, STOP.message)
     assert describe(stopped_events[-1], history).endswith(f"({STOP.message})")
     record = history.record("g00-k1")
     assert record is not None

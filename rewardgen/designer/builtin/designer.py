@@ -45,7 +45,7 @@ class BuiltinDesigner:
             source=render(reward, request.card),
             diagnosis=diagnosis,
             # Better than the best parent, or as a draft than the trivial policies.
-            prediction=f"fitness > {max(reached, default=0.0):.4g}.",
+            prediction="" if request.card.judged else f"fitness > {max(reached, default=0.0):.4g}.",
         )
 
     async def repair(

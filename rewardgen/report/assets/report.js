@@ -30,20 +30,21 @@
   }
 
   function progress() {
-    const trained = all.filter(({ fitness }) => fitness != null);
+    const trained = all.filter(({ merit }) => merit != null);
     if (!trained.length) return;
+    const bars = data.measure === "fitness" ? data.bars : [];
     let best = -Infinity;
-    const course = trained.map(({ order, fitness }) => ({ order, best: (best = Math.max(best, fitness)) }));
+    const course = trained.map(({ order, merit }) => ({ order, best: (best = Math.max(best, merit)) }));
     course.push({ order: all.length + 0.6, best });
     const starts = all.filter((row, index) => !index || row.generation !== all[index - 1].generation);
-    const span = d3.max([...data.bars, ...trained], (each) => each.fitness) - d3.min([...data.bars, ...trained], (each) => each.fitness) || 1;
-    const lines = [...data.bars, { id: "best so far", fitness: best }].sort((one, other) => other.fitness - one.fitness);
+    const span = d3.max([...bars, ...trained], (each) => each.merit) - d3.min([...bars, ...trained], (each) => each.merit) || 1;
+    const lines = [...bars, { id: "best so far", merit: best }].sort((one, other) => other.merit - one.merit);
     const labels = lines.map((line, index) => {
-      const near = (other) => other && Math.abs(other.fitness - line.fitness) < 0.07 * span;
-      return { ...line, label: `${line.id} ${number(line.fitness)}`, dy: (near(lines[index + 1]) ? -7 : 0) + (near(lines[index - 1]) ? 7 : 0) };
+      const near = (other) => other && Math.abs(other.merit - line.merit) < 0.07 * span;
+      return { ...line, label: `${line.id} ${number(line.merit)}`, dy: (near(lines[index + 1]) ? -7 : 0) + (near(lines[index - 1]) ? 7 : 0) };
     });
-    const keys = [all.some(({ stopped }) => stopped) && "ring: stopped early", all.some(({ fitness, status }) => fitness == null && ["rejected", "failed"].includes(status)) && "×: rejected or failed"].filter(Boolean);
-    $("#progress").append(el("figcaption", {}, ["Mean fitness of each candidate over its seeds, with its standard error", ...keys].join("; ") + ". Click one to see it."));
+    const keys = [all.some(({ stopped }) => stopped) && "ring: stopped early", all.some(({ merit, status }) => merit == null && ["rejected", "failed"].includes(status)) && "×: rejected or failed"].filter(Boolean);
+    $("#progress").append(el("figcaption", {}, [data.measure === "fitness" ? "Mean fitness of each candidate over its seeds, with its standard error" : "Strength of each candidate by all comparisons, with its standard error", ...keys].join("; ") + ". Click one to see it."));
     const stroke = ({ chosen }) => (chosen ? "var(--accent)" : "var(--quiet)");
     chart($("#progress"), (width) => [
       {
@@ -51,19 +52,19 @@
         marginTop: 14,
         marginBottom: 24,
         marginRight: 14 + 7 * d3.max(labels, ({ label }) => label.length),
-        ariaLabel: `Fitness of each candidate in the order of the search; the best of them is ${number(best)}`,
+        ariaLabel: `${data.measure} of each candidate in the order of the search; the best of them is ${number(best)}`,
         x: { domain: [0.4, all.length + 0.6], axis: null },
         y: { label: null, ticks: 5, grid: true, nice: true },
         marks: [
           Plot.ruleX(starts, { x: (row) => row.order - 0.5, stroke: "var(--line)" }),
           Plot.text(starts.filter((_, index) => index % Math.ceil((starts.length * 34) / width) === 0), { x: (row) => row.order - 0.4, text: (row) => row.id.split("-")[0], frameAnchor: "bottom", textAnchor: "start", dy: 16, fill: "var(--quiet)" }),
-          Plot.ruleY(data.bars, { y: "fitness", stroke: ({ id }) => colour(id), strokeDasharray: "5 4" }),
-          ...labels.map(({ id, fitness, label, dy }) => Plot.text([fitness], { y: (each) => each, text: [label], frameAnchor: "right", textAnchor: "start", dx: 6, dy, fill: colour(id) })),
+          Plot.ruleY(bars, { y: "merit", stroke: ({ id }) => colour(id), strokeDasharray: "5 4" }),
+          ...labels.map(({ id, merit, label, dy }) => Plot.text([merit], { y: (each) => each, text: [label], frameAnchor: "right", textAnchor: "start", dx: 6, dy, fill: colour(id) })),
           Plot.line(course, { x: "order", y: "best", curve: "step-after", stroke: "var(--accent)", strokeWidth: 1.5, strokeOpacity: 0.65 }),
-          Plot.ruleX(trained, { x: "order", y1: (row) => row.fitness - row.spread, y2: (row) => row.fitness + row.spread, stroke, strokeOpacity: 0.5 }),
-          Plot.dot(trained, { x: "order", y: "fitness", r: ({ chosen }) => (chosen ? 5.5 : 3.5), stroke, fill: (row) => (row.chosen ? "var(--accent)" : row.stopped ? "var(--bg)" : "var(--quiet)") }),
-          Plot.text(all.filter(({ fitness, status }) => fitness == null && ["rejected", "failed"].includes(status)), { x: "order", text: () => "×", frameAnchor: "bottom", dy: 2, fill: "var(--bad)", fontSize: 13 }),
-          Plot.tip(all, Plot.pointerX({ x: "order", y: ({ fitness }) => fitness ?? undefined, title: ({ id, operator, text, status, reason }) => `${id} ${operator}\n${text || status}\n${reason.slice(0, 90)}`, fill: "var(--surface)", stroke: "var(--line)", frameAnchor: "bottom" })),
+          Plot.ruleX(trained, { x: "order", y1: (row) => row.merit - row.spread, y2: (row) => row.merit + row.spread, stroke, strokeOpacity: 0.5 }),
+          Plot.dot(trained, { x: "order", y: "merit", r: ({ chosen }) => (chosen ? 5.5 : 3.5), stroke, fill: (row) => (row.chosen ? "var(--accent)" : row.stopped ? "var(--bg)" : "var(--quiet)") }),
+          Plot.text(all.filter(({ merit, status }) => merit == null && ["rejected", "failed"].includes(status)), { x: "order", text: () => "×", frameAnchor: "bottom", dy: 2, fill: "var(--bad)", fontSize: 13 }),
+          Plot.tip(all, Plot.pointerX({ x: "order", y: ({ merit }) => merit ?? undefined, title: ({ id, operator, text, status, reason }) => `${id} ${operator}\n${text || status}\n${reason.slice(0, 90)}`, fill: "var(--surface)", stroke: "var(--line)", frameAnchor: "bottom" })),
         ],
       },
       ({ id }) => show(id),
@@ -101,13 +102,13 @@
       const top = 32 + ((most - members.length) * high) / 2;
       members.forEach((row, index) => {
         const [x, y] = [12 + column * wide, top + index * high];
-        const out = row.fitness == null;
-        const value = out ? row.status : number(row.fitness);
+        const out = row.merit == null;
+        const value = out ? row.status : number(row.merit);
         const from = row.parents.length ? ` of ${row.parents.join(" and ")}` : "";
         const button = el(
           "button",
           { type: "button", class: `node${out ? " out" : ""}${row.chosen ? " chosen" : ""}`, tabindex: -1, title: row.reason,
-            "aria-label": `${row.id}, ${row.operator}${from}, ${out ? row.status : `fitness ${value}`}${row.chosen ? ", chosen" : ""}`,
+            "aria-label": `${row.id}, ${row.operator}${from}, ${out ? row.status : `${data.measure} ${value}`}${row.chosen ? ", chosen" : ""}`,
             onclick: () => show(row.id), onkeydown: (event) => walk(event, row) },
           el("b", {}, row.id), el("span", { class: "right" }, out ? "" : value), el("br"), el("span", {}, out ? value : row.operator),
         );
@@ -200,14 +201,14 @@
     const origin = row
       ? [row.operator, row.parents.length ? " of " : "", ...row.parents.flatMap((parent, index) => [index ? " and " : "", link(parent)])]
       : ["the task's own reward"];
-    const result = row ? (row.text ? `fitness ${row.text}${row.percent ? `, success ${row.percent}` : ""}` : row.status) : `fitness ${own.get(id).text}`;
+    const result = row ? (row.text ? `${data.measure} ${row.text}${row.percent ? `, success ${row.percent}` : ""}` : row.status) : `fitness ${own.get(id).text}`;
     const head = el("div", { class: "head" }, el("h3", {}, id), el("span", {}, ...origin), el("span", {}, result),
       row?.chosen && el("span", { class: "tag" }, "chosen"), el("span", { class: "steps" }, step(-1, "Before"), step(1, "After")));
     if (!detail) {
       const told = data.blocks[`detail/${id}`] === undefined && row?.status !== "designing" ? `The rest is left out for size; it lies in candidates/${id}/ of the run's folder.` : "Nothing more is known yet.";
       return [head, el("p", { class: "words" }, ticked(row?.reason || "")), el("p", { class: "quiet" }, told)];
     }
-    const ended = row && row.fitness == null && detail.accepted && row.reason;
+    const ended = row && row.merit == null && detail.accepted && row.reason;
     const told = [...words("Idea", detail.idea), ...words("Prediction", detail.prediction), ...claims(detail.claims), ...review(detail), ...analysis(detail)];
     const code = sources(id, detail);
     return [
@@ -287,10 +288,11 @@
       ariaLabel: `Share of episodes by what ends them: ${causes.join(", ")}`,
       marks: [Plot.areaY(ends, Plot.stackY({ x: "at", y: "share", fill: "cause", order: causes }))],
     }]), legend(causes))];
-    const table = el("table", { class: "seeds" }, el("thead", {}, el("tr", {}, ["seed", "fitness", "success", "steps", "time"].map((name) => el("th", { scope: "col", class: "num" }, name)), el("th", { scope: "col" }, "episodes end by"))),
-      el("tbody", {}, seeds.map((each) => el("tr", {}, [each.seed, each.fitness, each.success, each.steps, each.time].map((cell) => el("td", { class: "num" }, `${cell}`)),
+    const columns = data.has_fitness ? ["seed", "fitness", "success", "steps", "time"] : ["seed", "steps", "time"];
+    const table = el("table", { class: "seeds" }, el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col", class: "num" }, name)), el("th", { scope: "col" }, "episodes end by"))),
+      el("tbody", {}, seeds.map((each) => el("tr", {}, columns.map((name) => each[name]).map((cell) => el("td", { class: "num" }, `${cell}`)),
         el("td", {}, each.ended || Object.entries(each.endings).map(([cause, share]) => `${cause} ${Math.round(100 * share)} %`).join(", "))))));
-    const few = mean.length > 1 ? [el("div", { class: "charts" }, over("fitness", "Fitness, by seed and mean", "var(--accent)"), over("pay", "Return per episode, by seed and mean", "var(--human)"), against, ended)] : [];
+    const few = mean.length > 1 ? [el("div", { class: "charts" }, data.has_fitness && over("fitness", "Fitness, by seed and mean", "var(--accent)"), over("pay", "Return per episode, by seed and mean", "var(--human)"), data.has_fitness && against, ended)] : [];
     return [el("h3", {}, `Training: ${title}`), ...few, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Seeds, ${title}` }, table)];
   }
   function legend(names) {

@@ -62,6 +62,8 @@ class DraftRequest(NamedTuple):
     catalogue: Catalogue
     folder: Path
     """Folder that keeps all drafts and sketches."""
+    measured: bool = True
+    """True for a task with a metric, which is tried on sketches; False for a task without a fitness."""
 
 
 class DraftedTask(Frozen):
@@ -78,9 +80,15 @@ class DraftedTask(Frozen):
     """The author's questions, with the answers that the draft assumes."""
     misses: Text
     """Blind spots of the metric, by its author."""
-    trial: MetricTest
+    trial: MetricTest | None
+    """None for a task without a fitness."""
     drafts: int
     """Number of drafts so far."""
+
+    @property
+    def holds(self) -> bool:
+        """True if its metric passes on the sketches, or if there is none."""
+        return self.trial is None or self.trial.verdict.passed
 
 
 Confirm = Callable[[DraftedTask], bool | str]
@@ -117,7 +125,8 @@ class _Drafting:
 
     def __init__(self, llm: LLM, request: DraftRequest, note: Note, confirm: Confirm) -> None:
         self._llm, self._request, self._note, self._confirm = llm, request, note, confirm
-        self._thread = [Message(role="system", content=render("task/draft_system")), self._request_message("")]
+        system = render("task/draft_system", measured=request.measured)
+        self._thread = [Message(role="system", content=system), self._request_message("")]
         self._calls = self._drafts = 0
         self._variables: dict[str, str] = {}
         self._authors: list[Sketches] = []
@@ -131,11 +140,11 @@ class _Drafting:
             reply = await self._reply()
             attempt = await self._attempt(reply)
             if isinstance(attempt, _Attempt):
-                drafted = self._drafted(attempt, await self._tested(attempt))
+                drafted = self._drafted(attempt, await self._tested(attempt) if self._request.measured else None)
                 best = max(best or (drafted, attempt), (drafted, attempt), key=lambda pair: _standing(pair[0]))
                 # An author who disagrees may have seen a fault, or read the words otherwise: worth one more draft.
-                limit = 1 if best[0].trial.verdict.passed else _REDRAFTS
-                if redrafts < limit and not drafted.trial.verdict.unanimous:
+                limit = 1 if best[0].holds else _REDRAFTS
+                if drafted.trial and redrafts < limit and not drafted.trial.verdict.unanimous:
                     redrafts += 1
                     self._answer(reply, _evidence(drafted.trial, attempt.look))
                     continue
@@ -144,7 +153,7 @@ class _Drafting:
                 lines = extract_class(reply).split("\n")
                 self._answer(reply, render("task/draft_repair", findings=attempt, lines=lines))
                 continue
-            elif not (best and best[0].trial.verdict.passed):
+            elif not (best and best[0].holds):
                 message = f"what the model drafted is no task, after {self._calls} answers: {attempt[0].message}"
                 raise NothingDrafted(message, "ask another model")
             assert best is not None
@@ -158,7 +167,7 @@ class _Drafting:
 
     async def _attempt(self, reply: str) -> _Attempt | Sequence[Finding]:
         """Return a draft that is a sound task but for its metric, or its faults."""
-        draft = read_draft(reply)
+        draft = read_draft(reply, measured=self._request.measured)
         if not isinstance(draft, Draft):
             return draft
         path = self._written(draft)
@@ -228,7 +237,7 @@ class _Drafting:
         write_atomic(path.with_suffix(".trial.json"), test.model_dump_json(indent=1))
         return test
 
-    def _drafted(self, attempt: _Attempt, test: MetricTest) -> DraftedTask:
+    def _drafted(self, attempt: _Attempt, test: MetricTest | None) -> DraftedTask:
         assert attempt.look.card is not None
         return DraftedTask(
             words=self._request.words,
@@ -271,8 +280,7 @@ def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
 
 
 def _standing(drafted: DraftedTask) -> tuple[bool, int, int]:
-    verdict = drafted.trial.verdict
-    return verdict.passed, verdict.agreeing, drafted.drafts
+    return drafted.holds, drafted.trial.verdict.agreeing if drafted.trial else 0, drafted.drafts
 
 
 def _finding(message: str, hint: str) -> Finding:

@@ -46,14 +46,14 @@ _SETTINGS = {
     "best_fitness": float,
 }
 _DECLARED = {"ends": ("Outside",), "pairs": ("Pair",), "invariances": ("Shift", "Flip", "Wrap")}
-_OURS = ("model", "frame_skip")
+_OURS = ("model", "frame_skip", "fitness")
 RESERVED = frozenset(
     words("""
 path training reads make_envs fitness success measured model_files declared model simulator frame_skip read
 staticmethod needs_contact_forces current_fields edit_model reset variables observe terminated default_words
 make_simulator model_file metric human_reward sparse_reward scripted action lived time torch math F np tolerance
-rewardgen annotations solved_fitness slow on_device prepare environment_id sources packages call_problems has_success
-signals
+rewardgen annotations solved_fitness slow on_device prepare environment_id sources packages call_problems has_fitness
+has_success signals
 """)
 )
 """Names that no variable may have."""
@@ -61,6 +61,7 @@ NOT_VARIABLES = RESERVED | {*_SETTINGS, *_DECLARED}
 _EPISODE = range(10, 5001)
 _MOST_VARIABLES = 24
 _NOTE = "`metric` is in the language of rewards: `torch`, `math`, `F` and `tolerance` are there without an import."
+_UNMEASURED = "It has no metric: people or models compare films of its episodes."
 _SECTION = re.compile(r"^[#>*_ \t]*(QUESTIONS|MISSES)[*_ \t]*:[*_ \t]*", re.MULTILINE)
 _MOST_PROSE = 2_000
 
@@ -73,7 +74,7 @@ class Draft(NamedTuple):
     variables: dict[str, str]
     """Name of each variable to the expression that declares it."""
     metric: str
-    """Source of the metric, as a reward."""
+    """Source of the metric, as a reward; empty in a task without a fitness."""
     settles: int
     """Line of the class after which the model is inserted."""
     uses: tuple[str, ...]
@@ -87,15 +88,22 @@ class Draft(NamedTuple):
         """Return the text of the task file, with `title` as its docstring."""
         lines = self.source.split("\n")
         ours = ["", f"    model = {quoted(model)}", f"    frame_skip = {frame_skip}"]
+        ours += [] if self.metric else ["    fitness = None"]
         body = "\n".join([*lines[: self.settles], *ours, *lines[self.settles :]])
         safe = " ".join(visible(title).split()).replace("\\", "/").replace('"', "'")
         imports = ", ".join(sorted({*self.uses, "MujocoTask"}))
-        head = f'"""{safe}\n\n{_NOTE}\n"""\n\nfrom __future__ import annotations\n'
+        note = _NOTE if self.metric else _UNMEASURED
+        head = f'"""{safe}\n\n{note}\n"""\n\nfrom __future__ import annotations\n'
         return f"{head}\nfrom rewardgen import {imports}\n\n\n{body}\n"
 
 
-def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
-    """Return the task in a language model's reply, or the reasons against it."""
+def read_draft(reply: str, *, measured: bool = True) -> Draft | tuple[Finding, ...]:
+    """Return the task in a language model's reply, or the reasons against it.
+
+    Args:
+        reply: The reply.
+        measured: True for a task with a metric; False for one without a fitness.
+    """
     source = extract_class(reply)
     if not source:
         return (_refusal("holds no class", "answer with one Python block that defines the class of the task"),)
@@ -109,7 +117,7 @@ def read_draft(reply: str) -> Draft | tuple[Finding, ...]:
     if len(classes) != 1:
         findings.append(_refusal(f"defines {len(classes)} classes", "define one, which derives from `MujocoTask`"))
         return tuple(findings)
-    reader = _Reader(classes[0], source)
+    reader = _Reader(classes[0], source, measured)
     findings += islice(reader.read(), MAX_FINDINGS)
     if findings:
         return tuple(findings[:MAX_FINDINGS])
@@ -123,24 +131,25 @@ def _is_what_was_checked(draft: Draft, node: ast.ClassDef) -> bool:
     """Return whether the file to write and the metric to run have the syntax tree that was checked."""
     try:
         module = ast.parse(draft.file("Title.", "model.xml", 1))
-        (metric,) = ast.parse(draft.metric).body
+        metrics = ast.parse(draft.metric).body
     except (SyntaxError, ValueError):
         return False
     kinds = [type(statement) for statement in module.body]
     written = module.body[-1]
     if kinds != [ast.Expr, ast.ImportFrom, ast.ImportFrom, ast.ClassDef] or not isinstance(written, ast.ClassDef):
         return False
-    settings, written.body[1:3] = written.body[1:3], []
-    (checked,) = (statement for statement in node.body if isinstance(statement, ast.FunctionDef))
-    checked = copy.deepcopy(checked)
-    checked.name, checked.decorator_list = ENTRY, []
-    assert isinstance(metric, ast.FunctionDef)
-    for function in (metric, checked):  # docstrings differ in indentation
+    ours = ["model = 'model.xml'", "frame_skip = 1", *([] if draft.metric else ["fitness = None"])]
+    settings, written.body[1 : 1 + len(ours)] = written.body[1 : 1 + len(ours)], []
+    checked = [copy.deepcopy(statement) for statement in node.body if isinstance(statement, ast.FunctionDef)]
+    for function in checked:
+        function.name, function.decorator_list = ENTRY, []
+    for function in (*metrics, *checked):  # docstrings differ in indentation
+        assert isinstance(function, ast.FunctionDef)
         function.body = function.body[1:] if _is_text(function.body[0]) else function.body
     return (
-        [ast.unparse(statement) for statement in settings] == ["model = 'model.xml'", "frame_skip = 1"]
+        [ast.unparse(statement) for statement in settings] == ours
         and ast.dump(written) == ast.dump(node)
-        and ast.dump(metric) == ast.dump(checked)
+        and [ast.dump(function) for function in metrics] == [ast.dump(function) for function in checked]
     )
 
 
@@ -152,10 +161,10 @@ def _outside(tree: ast.Module) -> Iterator[Finding]:
 
 
 class _Reader:
-    """Reads the class `node` of a task from `source`."""
+    """Reads the class `node` of a task, with a metric if it is `measured`, from `source`."""
 
-    def __init__(self, node: ast.ClassDef, source: str) -> None:
-        self._node = node
+    def __init__(self, node: ast.ClassDef, source: str, measured: bool) -> None:
+        self._node, self._metrics = node, int(measured)
         self._lines = source.split("\n")[node.lineno - 1 : node.end_lineno]
         self._before = node.lineno - 1
         self._variables: dict[str, str] = {}
@@ -192,13 +201,13 @@ class _Reader:
                 hint = f"a draft has declarations, settings and `{METRIC}`; see the instructions for the rest"
                 yield _refusal(f"has {_kind(statement)} in its class", hint, statement)
         if not 0 < len(self._variables) <= _MOST_VARIABLES:
-            hint = "declare what a reward, the metric or a termination condition needs"
+            hint = "declare what a reward, a metric or a termination condition needs"
             yield _refusal(f"declares {len(self._variables)} variables, expected 1 to {_MOST_VARIABLES}", hint, node)
-        if metrics != 1:
-            hint = f"write one static method `{METRIC}`"
+        if metrics != self._metrics:
+            hint = f"write one static method `{METRIC}`" if self._metrics else "leave it out: nothing is measured"
             yield _refusal(f"defines `{METRIC}` {metrics} times", hint, node)
         for statement in node.body:
-            if metrics == 1 and isinstance(statement, ast.FunctionDef) and statement.name == METRIC:
+            if metrics == self._metrics and isinstance(statement, ast.FunctionDef) and statement.name == METRIC:
                 yield from self._read_metric(statement)
 
     def _assignment(self, node: ast.Assign) -> Iterator[Finding]:
@@ -208,6 +217,8 @@ class _Reader:
             yield _refusal("assigns to an unusual name", hint, node)
         elif name in _OURS:
             yield _refusal(f"sets `{name}`", "leave it out: it is set for you", node)
+        elif name == "best_fitness" and not self._metrics:
+            yield _refusal(f"sets `{name}`", "leave it out: the task has no fitness", node)
         elif name in _SETTINGS:
             yield from self._setting(name, node.value)
         elif name in _DECLARED:
