@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -183,7 +183,7 @@ def train(
     first = unused if first_seed is None else first_seed
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
 
-    def told(message: Mapping[str, Any]) -> None:
+    def told(message: dict[str, Any]) -> None:
         on_progress(message if has_fitness else {**message, "fitness": None})
 
     results = train_reward(order, range(first, first + seeds), place, on_progress=told, anew=anew)
