@@ -72,8 +72,9 @@ DETECTORS.add(
 
 
 def flags_of(evidence: TrainingEvidence) -> tuple[Flag, ...]:
-    """Return the flags of a trained candidate, without those that another one explains."""
-    flags = list(DETECTORS.reports(evidence))
+    """Return the flags of a trained candidate, without those that another one explains, or that no fitness tells."""
+    hidden = () if evidence.card.has_fitness else BY_FITNESS
+    flags = [flag for flag in DETECTORS.reports(evidence) if flag.detector not in hidden]
     raised = {(flag.detector, component) for flag in flags for component in (flag.component, None)}
     return tuple(flag for flag in flags if not any((name, flag.component) in raised for name in _explained_by(flag)))
 

@@ -77,7 +77,7 @@ def answer_of(history: History, status: Status) -> FirstScreen:
     seeds = f"{count(row.seeds, 'fresh seed')} that the search never saw, {STARTS} starts each"
     sure = f"Measured on {seeds}, in a process that never loads generated code. Brackets hold 95 % intervals."
     if not history.has_fitness:
-        sure = f"Trained on {seeds}. The task has no fitness: look at the films."
+        sure = f"Trained on {count(row.seeds, 'fresh seed')}. The task has no fitness: look at the films."
     sure += " With a single seed, any of this may be noise." if row.seeds == 1 else ""
     return answer._replace(headline=headline, tone=tone, facts=tuple(_facts(history, row)), sure=sure)
 
@@ -196,7 +196,7 @@ def _preference(history: History, id: str) -> list[Fact]:
     rank, answers = history.ranking.rank(id), history.comparisons
     if rank is None or not answers:
         return []
-    about = f"by {count(len(answers), 'answer')} of `{answers[-1].teacher}`; a difference of 1 means odds of 2.7 to 1"
+    about = f"by {count(len(answers), 'answer')} of {answers[-1].teacher}; a difference of 1 means odds of 2.7 to 1"
     return [Fact("Strength", with_spread(rank.estimate, rank.standard_error), about=about)]
 
 
