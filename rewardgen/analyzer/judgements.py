@@ -18,7 +18,7 @@ from rewardgen.llm.prompts import goal_messages, verdict_messages
 from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.reward.extraction import json_object
 from rewardgen.store.judgement_records import GoalCheck, Judgement
-from rewardgen.store.messages import VERDICT, LLMRequest, Message
+from rewardgen.store.messages import VERDICT, LLMRequest, Message, reply_form
 from rewardgen.store.records import TaskCard
 
 MAX_TOKENS = 4096
@@ -90,7 +90,9 @@ async def judge_result(
 
 
 async def _ask(llm: LLM, label: str, messages: Sequence[Message], form: type[_Answer], kind: type[_Judged]) -> _Judged:
-    request = LLMRequest(label=label, messages=tuple(messages), temperature=0.0, max_tokens=MAX_TOKENS)
+    request = LLMRequest(
+        label=label, messages=tuple(messages), temperature=0.0, max_tokens=MAX_TOKENS, form=reply_form(form)
+    )
     reply = await llm.complete(request)
     try:
         return kind.model_validate(form.model_validate(json_object(reply.text)).model_dump())

@@ -6,10 +6,10 @@ from collections.abc import Collection, Container
 from pathlib import Path
 
 from rewardgen.cli.watching import confirm
-from rewardgen.core.config import RunConfig, options_text
+from rewardgen.core.config import RunConfig, options_text, split_models
 from rewardgen.core.errors import UsageError
 from rewardgen.core.text import one_line
-from rewardgen.llm.factory import SCHEMES
+from rewardgen.llm.factory import KEYLESS, judging_model
 from rewardgen.store.origin import can_sign, has_agreed, remember_agreement
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages
@@ -22,8 +22,9 @@ _UNSIGNED = (
 _CONSEQUENCES = {
     "task": "its file runs as your own code",
     "init": "is read and sent to the model",
-    "model": "is called, with your key for it",
+    "model": "is called, with your key for it; an `agent:` runs as your own command",
     "critic_model": "is called too",
+    "judge": "ranks the candidates; a model in it is called, an `agent:` runs as your own command",
     "api_base": "receives the key and all requests",
     "prompts": "its texts are read and sent to the model",
     "library": "its rewards are read and sent to the model",
@@ -86,7 +87,9 @@ def _is_harmless(name: str, value: str) -> bool:
     if name == "task":
         shipped = shipped_tasks()
         return value in shipped or Path(value) in shipped.values()
-    if name in ("model", "critic_model") and value.partition(":")[0] in SCHEMES:
+    asked = judging_model(value) if name == "judge" else value
+    schemes = {model.partition(":")[0] for model in split_models(asked)}
+    if name in ("model", "critic_model", "judge") and schemes <= {"", *KEYLESS}:
         return True
     return value == str(RunConfig.model_fields[name].default)
 

@@ -42,6 +42,8 @@ class Calls(Frozen):
 
     api_base: str | None = None
     """Address of an OpenAI-compatible server."""
+    effort: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    """Reasoning effort of the model, such as `high`."""
     max_cost: float | None = Field(default=None, ge=0)
     """Limit on the price of the calls [USD]."""
     max_tokens: int | None = Field(default=None, ge=0)
@@ -155,8 +157,8 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
     def note(text: str) -> None:
         messages().print(text, soft_wrap=True)
 
-    if config.model.startswith("mailbox:"):
-        note(f"requests wait for replies in {config.model.removeprefix('mailbox:')}/")
+    if config.models[0].startswith("mailbox:"):
+        note(f"requests wait for replies in {config.models[0].removeprefix('mailbox:')}/")
     try:
         return draft_file(words, robot, file, config, lambda drafted: confirmed(drafted, yes), unread=yes, note=note)
     except KeyboardInterrupt:

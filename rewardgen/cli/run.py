@@ -28,7 +28,7 @@ from rewardgen.ui.tables import plain_table
 
 GROUPS = {
     "Task": ("goal", "init"),
-    "Model": ("model", "critic_model", "api_base", "prompts", "examples", "max_cost", "max_tokens"),
+    "Model": ("model", "effort", "critic_model", "api_base", "prompts", "examples", "max_cost", "max_tokens"),
     "Search": ("generations", "candidates", "seeds", "final_seeds", "strategy", "seed", "max_minutes"),
     "Training": ("trainer", "env_steps", "bonus", "device", "workers", "executor"),
     "Safety": ("sandbox",),
@@ -52,6 +52,8 @@ def _options() -> type[RunConfig]:
     fields: dict[str, Any] = {}
     for name, field in RunConfig.model_fields.items():
         parameter = Parameter(group=groups.get(name), show=name in groups, help=field.description)
+        if field.default == ():
+            parameter = Parameter.combine(parameter, Parameter(negative="", show_default=False))
         fields[name] = (Annotated[cast(Any, field.rebuild_annotation()), parameter], field)
     fields["task"] = (Annotated[str, Parameter(parse=False)], "")
     return create_model("Options", __base__=_Text, **fields)
@@ -173,7 +175,7 @@ def _print_forecast(config: RunConfig, json: bool) -> int:
 
 def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
     """Ask before a run that has no price limit and may cost more than a dollar."""
-    asked = (config.model, config.critic_model, judging_model(config.judge))
+    asked = (*config.models, config.critic_model, judging_model(config.judge))
     models = [name for name in asked if name and name != BUILTIN]
     if config.max_cost is not None or all(name.split(":")[0] in SCHEMES for name in models):
         return

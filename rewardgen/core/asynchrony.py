@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 Result = TypeVar("Result")
 
@@ -42,6 +43,18 @@ def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
             with suppress(RuntimeError):  # it has just ended
                 loop.call_soon_threadsafe(task.cancel)
             raise
+
+
+class Slots:
+    """Limit on work at once, separately in each event loop: a run starts several loops."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+        self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+
+    def slot(self) -> asyncio.Semaphore:
+        """Return the semaphore of the running event loop."""
+        return self._by_loop.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._number))
 
 
 @contextmanager

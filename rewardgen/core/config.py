@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, model_validator
 
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.sequential import MOST_SEEDS
 from rewardgen.core.text import visible
@@ -39,6 +39,11 @@ Bonus = Literal["rnd", "count"]
 FURTHER_SHARE = 3
 """Trainings with further seeds are at most one per this many other trainings of the search."""
 
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+"""Reasoning effort of a language model; each model takes some of the levels."""
+EFFORT_ROLES = ("designer", "critic", "analyzer", "judge")
+"""Roles that may have a reasoning effort of their own."""
+
 Ablation = Literal["critic", "analyzer", "tpe", "race"]
 """A part of the search to leave out, to measure its worth: the critic except for the reward's form, the analysis of
 trainings with the early stops, the ranking of recorded episodes, or the race of training settings."""
@@ -59,7 +64,11 @@ class RunConfig(Frozen):
     init: str | None = None
     """Python file with a reward of your own: the first candidate, and part of the final comparison."""
     model: str = BUILTIN
-    """`builtin`, a LiteLLM model string, `mailbox:DIR`, or `replay:RUN`."""
+    """`builtin`, a LiteLLM model string, `agent:claude`, `agent:codex`, `agent:COMMAND`, `mailbox:DIR`, or `replay:RUN`
+    (docs/models.md). Several, with commas, design the candidates in turn; the first answers all other questions."""
+    effort: tuple[str, ...] = Field(default=(), strict=False)
+    """Reasoning effort of the language models: `low`, `medium`, `high`, or another level of the model. `ROLE=LEVEL` is
+    for one of the roles `designer`, `critic`, `analyzer` and `judge`. Repeatable."""
     critic_model: str | None = None
     """Model string of a language model that reads each accepted candidate before training, and may veto it."""
     api_base: str | None = None
@@ -135,7 +144,8 @@ class RunConfig(Frozen):
     concurrency: int = Field(default=8, ge=1)
     """Language model calls in flight at once."""
     call_timeout_s: float = Field(default=180.0, gt=0)
-    """Time limit of one attempt of a language model call [s], of up to six; a mailbox waits 20 times as long."""
+    """Time limit of one attempt of a language model call [s], of up to six; an agent has 5 times as long, a mailbox 20
+    times."""
     workers: int | None = Field(default=None, ge=1)
     """Training processes; default: the number of CPU cores. Other executors train this many candidates at once, by
     default as many as fit."""
@@ -182,8 +192,12 @@ class RunConfig(Frozen):
             if "@" in urlsplit(address if "://" in address else f"//{address}").netloc:
                 message = f"the address of `--{name.replace('_', '-')}` holds a password, which a run would keep"
                 raise UsageError(message, "leave it out; keys belong into variables such as `OPENAI_API_KEY`")
-        if not self.model.strip():
+        if not all(self.models):
             raise UsageError("the `--model` is empty", f"name one, or leave it out for `{BUILTIN}`")
+        if BUILTIN in self.models and len(self.models) > 1:
+            raise UsageError(f"the model `{BUILTIN}` takes no turns with others", "name language models only")
+        if self.efforts and self.model == BUILTIN and not self.critic_model and self.judge == DEFAULT_JUDGE:
+            raise UsageError("`--effort` has no effect: no language model is asked", "name one with `--model`")
         return self
 
     @property
@@ -192,9 +206,40 @@ class RunConfig(Frozen):
         return self.judge.partition(":")[0] in (DEFAULT_JUDGE, "simulated")
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The models of `model`, which design in turn."""
+        return split_models(self.model)
+
+    @property
+    def efforts(self) -> dict[str, str]:
+        """Reasoning effort by role; the key is empty for all other roles.
+
+        Raises:
+            UsageError: An unknown level or role.
+        """
+        efforts: dict[str, str] = {}
+        for text in self.effort:
+            role, _, level = text.rpartition("=")
+            if level not in get_args(Effort):
+                raise UsageError(f"there is no reasoning effort `{level}`", did_you_mean(level, get_args(Effort)))
+            if role and role not in EFFORT_ROLES:
+                raise UsageError(f"no role `{role}` has a reasoning effort", did_you_mean(role, EFFORT_ROLES))
+            efforts[role] = level
+        return efforts
+
+    def effort_of(self, role: str) -> str:
+        """Return the reasoning effort of a role's calls; empty for the model's own."""
+        return self.efforts.get(role, self.efforts.get("", ""))
+
+    @property
     def most_links(self) -> int:
         """Rewards at most that train a candidate's policy, one after another."""
         return min(self.generations, MOST_LINKS) if self.strategy == COEVOLVE else 1
+
+
+def split_models(model: str) -> tuple[str, ...]:
+    """Split `A,B` into model strings."""
+    return tuple(name.strip() for name in model.split(","))
 
 
 _SHOWN_APART = ("task", "goal", "model")

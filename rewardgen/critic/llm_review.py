@@ -13,7 +13,7 @@ from rewardgen.core.text import visible
 from rewardgen.llm.prompts import critic_messages
 from rewardgen.llm.protocol import LLM, CallFailed
 from rewardgen.reward.extraction import json_object
-from rewardgen.store.messages import LLMRequest
+from rewardgen.store.messages import LLMRequest, reply_form
 from rewardgen.store.records import Candidate, Finding, TaskCard
 
 MAX_TOKENS = 4096
@@ -84,6 +84,7 @@ class Reader:
             messages=critic_messages(candidate, card, goal, findings),
             temperature=0.0,
             max_tokens=MAX_TOKENS,
+            form=reply_form(_Check, in_list="checks"),
         )
         try:
             reply = await self._llm.complete(request)

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from rewardgen.core.errors import ModelError, RewardgenError, RunFolderError
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.core.schema import Frozen
+from rewardgen.core.schema import Frozen, Text
 from rewardgen.llm.protocol import LLM, CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
@@ -45,6 +45,8 @@ class ArchivedCall(Frozen):
     """True if the user has named another model or address since."""
     usage: Usage = Usage()
     """Usage of the reply or the failed attempt."""
+    model: Text = ""
+    """The asked model, as the configuration names it; empty in older archives."""
 
 
 class ArchivedLLM:
@@ -55,6 +57,7 @@ class ArchivedLLM:
         folder: The archive.
         transcript: Function from a label to the path of the readable conversation; None to write none.
         sent: Lower bound of a call's usage once it is sent; empty where calls cost nothing.
+        asked: Name of the model that a request goes to.
     """
 
     def __init__(
@@ -63,9 +66,10 @@ class ArchivedLLM:
         folder: Path,
         transcript: Callable[[str], Path] | None = None,
         sent: Callable[[LLMRequest], Usage] = lambda _: Usage(),
+        asked: Callable[[LLMRequest], str] = lambda _: "",
     ) -> None:
         self._inner = inner
-        self._sent = sent
+        self._sent, self._asked = sent, asked
         self._folder = folder
         self._transcript = transcript
         self._usage = archived_usage(folder)
@@ -86,8 +90,7 @@ class ArchivedLLM:
             raise CallRefused(failed.failure, failed.hint)
         sent = self._sent(request)
         if sent.calls:  # written first, so that a killed process does not forget what it had sent
-            call = ArchivedCall(request=request, failure="it was interrupted", usage=sent)
-            write_atomic(attempt, call.model_dump_json(indent=1))
+            self._write(attempt, ArchivedCall(request=request, failure="it was interrupted", usage=sent))
         try:
             reply = await self._inner.complete(request)
         except (CallFailed, ModelError) as error:
@@ -110,14 +113,21 @@ class ArchivedLLM:
     def _keep(self, path: Path, call: ArchivedCall) -> None:
         if self._transcript:
             write_atomic(self._transcript(call.request.label), _readable(call))
-        write_atomic(path, call.model_dump_json(indent=1))
+        self._write(path, call)
         self._usage = self._usage + call.usage
+
+    def _write(self, path: Path, call: ArchivedCall) -> None:
+        asked = call.model_copy(update={"model": self._asked(call.request)})
+        write_atomic(path, asked.model_dump_json(indent=1))
 
 
 def call_name(request: LLMRequest) -> str:
-    """Return the stem of a request's files: label, and 12 hex digits of a hash over the fields that are set."""
+    """Return the stem of a request's files: label, and 12 hex digits of a hash over the fields that are set.
+
+    The form of a reply does not count, as the messages describe it.
+    """
     later = {name: field.default for name, field in type(request).model_fields.items() if name not in _ALWAYS_NAMED}
-    unset = {name for name, default in later.items() if getattr(request, name) == default}
+    unset = {name for name, default in later.items() if name == "form" or getattr(request, name) == default}
     digest = hashlib.sha256(request.model_dump_json(exclude=unset).encode()).hexdigest()[:12]
     return f"{slug(request.label)}.{digest}"
 
@@ -171,5 +181,6 @@ def _footer(reply: Reply) -> str:
     usage = reply.usage
     price = "price unknown" if usage.cost_usd is None else f"{usage.cost_usd:.4f} USD"
     tokens = f"{usage.prompt_tokens} prompt and {usage.completion_tokens} completion tokens"
+    tokens += f" ({usage.cached_tokens} of them cached)" if usage.cached_tokens else ""
     tokens += f" ({usage.estimated_tokens} of them estimated)" if usage.estimated_tokens else ""
     return f"---\n{reply.model}, {tokens}, {price}, {reply.latency_s:.1f} s"

@@ -38,6 +38,18 @@ def tokens_in(text: str) -> int:
     return math.ceil(len(text.encode(errors="replace")) / CHARACTERS_PER_TOKEN)
 
 
+def estimated_usage(request: LLMRequest, completion: int, cost_usd: float | None = None) -> Usage:
+    """Return the usage of a call whose tokens are estimated, with those of its completion."""
+    prompt = prompt_tokens(request)
+    return Usage(
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost_usd=cost_usd,
+        calls=1,
+        estimated_tokens=prompt + completion,
+    )
+
+
 class Budget:
     """Grant a call if it fits beside the upper bounds of all calls in flight; else wait until these are settled.
 

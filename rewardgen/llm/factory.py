@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.config import BUILTIN, RunConfig, split_models
 from rewardgen.core.errors import UsageError, nearest
 from rewardgen.core.text import one_line
+from rewardgen.llm.agent import AgentLLM, lasting_command
 from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
 from rewardgen.llm.budget import Budget, BudgetedLLM, prompt_tokens
 from rewardgen.llm.litellm_client import LiteLLMClient
@@ -19,16 +23,22 @@ from rewardgen.llm.replay import ReplayLLM
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 from rewardgen.store.run_folder import RunFolder, find_run
 
-_NAMED = {"mailbox": "folder", "replay": "run"}
+_NAMED = {"agent": "command", "mailbox": "folder", "replay": "run"}
 SCHEMES = tuple(_NAMED)
-DEFAULT, CRITIC, JUDGE = "", "critic", "judge"
+KEYLESS = ("mailbox", "replay")
+"""Schemes that neither use a key nor run a command."""
+DEFAULT, DESIGNER, CRITIC, JUDGE = "", "designer", "critic", "judge"
 """Roles: the critic and the judge may have their own models; all others share the default."""
+_DESIGNED = re.compile(r"g(\d+)-k(\d+)/designer/")
+"""Labels of the calls that models take in turn, by candidate."""
 READER = "reader"
 """Judge that reads episodes as text, by the model after a colon."""
 
 _ABOUT_THE_RUN = ("goal", "comparisons")
 """First parts of labels that are not a candidate's id."""
 
+AGENT_PATIENCE = 5.0
+"""Factor on the time limit of a call for an agent, which may think for minutes."""
 MAILBOX_PATIENCE = 20.0
 """Factor on the time limit of a call for a mailbox: a person needs longer than a server."""
 
@@ -39,20 +49,26 @@ class RunLLM:
     Retries are outermost, so that each attempt passes the budget and the archive.
 
     Args:
-        models: Role to model. The role is the second part of a label such as `g00-k1/critic/reading-0`; `DEFAULT`
+        models: Role to models. The role is the second part of a label such as `g00-k1/critic/reading-0`; `DEFAULT`
             serves all other roles.
+        config: The run's configuration, with the reasoning effort of each role.
         folder: The run's folder, which keeps every call.
         note: See `make_llm`.
     """
 
-    def __init__(self, models: Mapping[str, LLM], folder: RunFolder, note: Note) -> None:
+    def __init__(
+        self, models: Mapping[str, Sequence[_Model]], config: RunConfig, folder: RunFolder, note: Note
+    ) -> None:
         by_role = self._by_role = _ByRole(models)
-        self._archive = ArchivedLLM(by_role, folder.calls, lambda label: _transcript(folder, label), by_role.sent)
+        self._config = config
+        transcript = partial(_transcript, folder)
+        self._archive = ArchivedLLM(by_role, folder.calls, transcript, by_role.sent, by_role.name)
         self._retrying = RetryingLLM(self._archive, note)
 
     async def complete(self, request: LLMRequest) -> Reply:
-        """See `LLM.complete`."""
-        return await self._retrying.complete(request)
+        """See `LLM.complete`. The request is sent with the reasoning effort of its role."""
+        effort = self._config.effort_of(_role(request))
+        return await self._retrying.complete(request.model_copy(update={"effort": effort}))
 
     def estimate(self, request: LLMRequest) -> Usage:
         """Return an upper bound of a call's usage; its price is None if unknown."""
@@ -119,27 +135,42 @@ class RetryingLLM:
             raise CallFailed(error.message, hint, transient=False) from error
 
 
+class _Model(NamedTuple):
+    """A model with its name in the configuration."""
+
+    name: str
+    llm: LLM
+
+
 class _ByRole:
-    def __init__(self, models: Mapping[str, LLM]) -> None:
+    def __init__(self, models: Mapping[str, Sequence[_Model]]) -> None:
         self._models = models
 
     async def complete(self, request: LLMRequest) -> Reply:
-        return await self._of(request).complete(request)
+        return await self._of(request).llm.complete(request)
+
+    def name(self, request: LLMRequest) -> str:
+        return self._of(request).name
 
     def estimate(self, request: LLMRequest) -> Usage:
-        model = self._of(request)
+        model = self._of(request).llm
         if isinstance(model, BudgetedLLM):
             return model.estimate(request)
         return Usage(prompt_tokens=prompt_tokens(request), completion_tokens=request.max_tokens, calls=1)
 
     def sent(self, request: LLMRequest) -> Usage:
-        model = self._of(request)
+        model = self._of(request).llm
         return model.sent(request) if isinstance(model, BudgetedLLM) else Usage()
 
-    def _of(self, request: LLMRequest) -> LLM:
-        _, _, rest = request.label.partition("/")
-        role = rest.partition("/")[0]
-        return self._models[role if role in self._models else DEFAULT]
+    def _of(self, request: LLMRequest) -> _Model:
+        models = self._models.get(_role(request)) or self._models[DEFAULT]
+        designed = _DESIGNED.match(request.label)
+        # The turns move on by one each generation, as places in it have operators of their own.
+        return models[sum(map(int, designed.groups())) % len(models) if designed else 0]
+
+
+def _role(request: LLMRequest) -> str:
+    return request.label.partition("/")[2].partition("/")[0]
 
 
 def make_llm(config: RunConfig, folder: RunFolder, note: Note = silent, *, keyless: bool = False) -> RunLLM:
@@ -152,16 +183,25 @@ def make_llm(config: RunConfig, folder: RunFolder, note: Note = silent, *, keyle
         keyless: True to accept a missing key, where only a price is needed.
 
     Raises:
-        UsageError: The model string has an unknown scheme, or the cost is limited and no price is known.
+        UsageError: The model string has an unknown scheme, the cost is limited and no price is known, or a model does
+            not take the reasoning effort of its role.
         ModelError: LiteLLM knows no provider for the model string.
         CredentialsError: The provider's key is not set.
         RunFolderError: The run to replay does not exist or has no recorded calls.
     """
     budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
-    default = config.model if config.model != BUILTIN else ""
-    names = {DEFAULT: default, CRITIC: config.critic_model, JUDGE: judging_model(config.judge)}
-    models = {role: _model(name, config, folder, budget, note, keyless) for role, name in names.items() if name}
-    return RunLLM(models, folder, note)
+    default = config.models if config.model != BUILTIN else ()
+    names = {DEFAULT: default, CRITIC: (config.critic_model,), JUDGE: (judging_model(config.judge),)}
+    models: dict[str, list[_Model]] = {}
+    for role, of_role in names.items():
+        for place, name in enumerate(filter(None, of_role)):
+            served = (role,) if role else (DESIGNER,) if place else (DEFAULT, DESIGNER, "analyzer")
+            levels = {config.effort_of(each) for each in served} - {""}
+            model = _Model(name, _made(name, levels, config, folder, budget, note, keyless))
+            models.setdefault(role, []).append(model)
+    for role in {CRITIC, JUDGE} & config.efforts.keys() - models.keys():
+        raise UsageError(f"no language model answers as the {role}", "name one, or leave out its `--effort`")
+    return RunLLM(models, config, folder, note)
 
 
 def judging_model(judge: str) -> str:
@@ -178,20 +218,28 @@ def judging_model(judge: str) -> str:
         raise UsageError(f"the judge `{READER}` names no model", f"write `--judge {READER}:MODEL`")
     if name == READER:
         return model
+    if name == "agent":
+        raise UsageError("an agent sees no pictures", f"write `--judge {READER}:{judge}`, which reads numbers")
     return judge if "/" in name or name in SCHEMES else ""
 
 
 def lasting_model(model: str, runs_dir: Path) -> str:
-    """Return a model string that stays valid later and elsewhere: `replay:latest` and folders become full paths.
+    """Return model strings that stay valid later and elsewhere: `replay:latest`, folders and files become full paths.
 
     Args:
-        model: A model string.
+        model: A model string, or several with commas.
         runs_dir: Folder of all runs.
 
     Raises:
         RunFolderError: The run to replay does not exist.
     """
+    return ",".join(_lasting(name, runs_dir) for name in split_models(model))
+
+
+def _lasting(model: str, runs_dir: Path) -> str:
     scheme, _, rest = _parts(model)
+    if scheme == "agent":
+        return f"agent:{lasting_command(rest)}"
     if scheme == "replay":
         return f"replay:{find_run(rest, runs_dir).path.resolve()}"
     return f"mailbox:{Path(rest).expanduser().resolve()}" if scheme == "mailbox" else model
@@ -209,20 +257,32 @@ def _parts(model: str) -> tuple[str, str, str]:
     return scheme, separator, rest
 
 
-def _model(model: str, config: RunConfig, folder: RunFolder, budget: Budget, note: Note, keyless: bool) -> LLM:
+def _made(
+    model: str, levels: Set[str], config: RunConfig, folder: RunFolder, budget: Budget, note: Note, keyless: bool
+) -> LLM:
+    """Make a model that takes some reasoning efforts; a replay has the recorded ones."""
     scheme, separator, rest = _parts(model)
+    if len(split_models(model)) > 1:
+        raise UsageError(f"`{model}` names several models", "give one: only `--model` takes turns")
     if separator and scheme == "mailbox":
+        if levels:
+            raise UsageError(f"`{model}` has no reasoning effort", "leave out `--effort`, or name other roles")
         timeout_s = MAILBOX_PATIENCE * config.call_timeout_s
         return MailboxLLM(Path(rest).expanduser(), run=folder.id, timeout_s=timeout_s, note=note)
     if separator and scheme == "replay":
         return ReplayLLM(find_run(rest, folder.path.parent).calls)
+    settings: dict[str, Any] = {"timeout_s": config.call_timeout_s, "concurrency": config.concurrency}
+    if separator and scheme == "agent":
+        client = AgentLLM(rest, **{**settings, "timeout_s": AGENT_PATIENCE * config.call_timeout_s})
     # LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`.
-    if separator and "/" not in scheme and not config.api_base and (close := nearest(scheme, SCHEMES)):
+    elif separator and "/" not in scheme and not config.api_base and (close := nearest(scheme, SCHEMES)):
         raise UsageError(f"unknown kind of model `{scheme}:`", f"did you mean `{close}:{rest}`?")
-    settings = {"timeout_s": config.call_timeout_s, "concurrency": config.concurrency}
-    client = LiteLLMClient(model, api_base=config.api_base, **settings)
-    if not keyless:
-        client.check()
+    else:
+        client = LiteLLMClient(model, api_base=config.api_base, **settings)
+        if not keyless:
+            client.check()
+    for level in levels:
+        client.check_effort(level)
     llm = BudgetedLLM(client, budget)
     llm.estimate(LLMRequest(label="price", messages=()))  # an unknown price must fail before any work
     return llm

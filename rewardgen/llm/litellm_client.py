@@ -16,17 +16,23 @@ import warnings
 from collections.abc import Callable
 from functools import cache, wraps
 from types import ModuleType
-from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Any, NamedTuple, get_args
 
-from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError
+from rewardgen.core.asynchrony import Slots
+from rewardgen.core.config import Effort
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
 from rewardgen.core.text import one_line, visible
-from rewardgen.llm.budget import prompt_tokens, tokens_in
+from rewardgen.llm.budget import estimated_usage, prompt_tokens, tokens_in
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 PLACEHOLDER_KEY = "no-key"
 """Key for a local server when none is set: OpenAI's protocol needs one, local servers ignore it."""
+
+_REASONING_TOKENS = {"low": 4096, "medium": 8192, "high": 24_576, "xhigh": 49_152, "max": 49_152}
+"""Room for the reasoning of a call, beside its reply, by effort."""
+_FORM_REFUSED = (400, 422, 501)
+"""Statuses by which servers refuse the form of a reply."""
 
 _MOST_TOKENS = 10_000_000
 """Most tokens of one call; a larger count of a server is ignored."""
@@ -61,10 +67,17 @@ class LiteLLMClient:
         self._name = model
         self._api_base = api_base
         self._timeout_s = timeout_s
-        self._concurrency = concurrency
-        self._slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
+        self._slots = Slots(concurrency)
         self._endpoint: Endpoint | None = None
         self._answered = False
+        self._takes_forms = True
+
+    def check_effort(self, level: str) -> None:
+        """Raise a `UsageError` for a reasoning effort that LiteLLM lists as missing; a server's own may have any."""
+        known = None if self._api_base else _efforts(self._priced())
+        if known is not None and level not in known:
+            hint = f"it takes {', '.join(known)}" if known else "leave out `--effort`, or name a model that reasons"
+            raise UsageError(f"the model `{self._name}` has no reasoning effort `{level}`", hint)
 
     def check(self) -> None:
         """Check, without a call, that the provider is known and its key is set.
@@ -78,21 +91,15 @@ class LiteLLMClient:
 
     def estimate(self, request: LLMRequest) -> Usage:
         """Return an upper bound of a call's tokens and price, from prompt length and reply limit."""
-        return self._estimated(request, request.max_tokens)
+        return self._estimated(request, _most_tokens(request))
 
     def sent(self, request: LLMRequest) -> Usage:
         """Return tokens and price of a call without an answer, from prompt length."""
         return self._estimated(request, 0)
 
     def _estimated(self, request: LLMRequest, completion: int) -> Usage:
-        prompt = prompt_tokens(request)
-        return Usage(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            cost_usd=_price(self._priced(), prompt, completion),
-            calls=1,
-            estimated_tokens=prompt + completion,
-        )
+        price = _price(self._priced(), prompt_tokens(request), completion)
+        return estimated_usage(request, completion, price)
 
     def _priced(self) -> str:
         """Return the name under which LiteLLM lists the price; a price needs no key."""
@@ -104,7 +111,7 @@ class LiteLLMClient:
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`. Parameters that a model does not support, such as temperature, are dropped."""
         endpoint = self._checked()
-        async with self._slot():
+        async with self._slots.slot():
             started = time.monotonic()
             try:
                 response = await asyncio.wait_for(self._call(endpoint, request), self._timeout_s)
@@ -133,23 +140,59 @@ class LiteLLMClient:
         assert self._endpoint is not None
         return self._endpoint
 
-    def _slot(self) -> asyncio.Semaphore:
-        """Return the semaphore of this event loop; a run starts several loops."""
-        return self._slots.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self._concurrency))
-
     async def _call(self, endpoint: Endpoint, request: LLMRequest) -> Any:
-        return await _litellm().acompletion(
-            model=endpoint.model,
-            messages=[_in_openai_form(message) for message in request.messages],
-            temperature=request.temperature,
-            max_tokens=request.max_tokens,
-            api_base=endpoint.api_base,
-            api_key=endpoint.api_key,
-            timeout=self._timeout_s,
-            num_retries=0,
-            max_retries=0,
-            drop_params=True,
-        )
+        """Make a call; a server that refuses the form of a reply is asked for text, now and from then on."""
+        settings: dict[str, Any] = {"temperature": request.temperature}
+        if request.effort:  # models that reason refuse or ignore other temperatures than their own
+            settings = {"reasoning_effort": request.effort}
+        if "claude" in endpoint.model and endpoint.provider != "openai":  # others cache every common beginning
+            settings["cache_control_injection_points"] = [{"location": "message", "role": "system"}]
+        may_take_forms = endpoint.api_base or _litellm().supports_response_schema(endpoint.model)
+        if form := request.form if self._takes_forms and may_take_forms else None:
+            named = {"name": "reply", "schema": form, "strict": True}
+            settings["response_format"] = {"type": "json_schema", "json_schema": named}
+        try:
+            return await _litellm().acompletion(
+                model=endpoint.model,
+                messages=[_in_openai_form(message) for message in request.messages],
+                **settings,
+                max_tokens=_most_tokens(request),
+                api_base=endpoint.api_base,
+                api_key=endpoint.api_key,
+                timeout=self._timeout_s,
+                num_retries=0,
+                max_retries=0,
+                drop_params=True,
+            )
+        except Exception as error:
+            if form is None or getattr(error, "status_code", None) not in _FORM_REFUSED:
+                raise
+            self._takes_forms = False
+            return await self._call(endpoint, request)
+
+
+def _most_tokens(request: LLMRequest) -> int:
+    """Return the limit on a call's completion: providers count the reasoning as part of it."""
+    return request.max_tokens + _REASONING_TOKENS.get(request.effort, 0)
+
+
+def _efforts(model: str) -> tuple[str, ...] | None:
+    """Return the reasoning efforts that LiteLLM lists for a model; None if it lists nothing about the model."""
+    litellm = _litellm()
+    if "reasoning_effort" not in (litellm.get_supported_openai_params(model) or ()):
+        return ()
+    try:
+        entry = litellm.model_cost.get(model) or litellm.model_cost[litellm.get_model_info(model)["key"]]
+    except Exception:  # LiteLLM raises bare exceptions for models that it does not list
+        return None
+    if not entry.get("supports_reasoning"):
+        return ()
+    if levels := entry.get("reasoning_effort_levels"):
+        return tuple(levels)
+    rare = ("xhigh", "max")  # listed where a model has them; the other levels where it lacks them
+    return tuple(
+        level for level in get_args(Effort) if entry.get(f"supports_{level}_reasoning_effort", level not in rare)
+    )
 
 
 def _in_openai_form(message: Message) -> dict[str, Any]:
@@ -242,9 +285,10 @@ def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
     prompt, completion = (_count(getattr(counts, f"{part}_tokens", None)) for part in ("prompt", "completion"))
     counted = prompt + completion
     prompt, completion = prompt or sent.prompt_tokens, completion or tokens_in(text)
-    price = _price(model, prompt, completion)
+    price, cached = _price(model, prompt, completion), 0
     try:  # LiteLLM's own price knows of cached tokens
         believed = counted == prompt + completion and _adds_up(counts.model_dump(), counted)
+        cached = _count(getattr(counts.prompt_tokens_details, "cached_tokens", None)) if believed else 0
         listed = _litellm().completion_cost(response, model=model) if believed else price
     except Exception:  # LiteLLM raises bare exceptions for models without a price
         listed = price
@@ -253,6 +297,7 @@ def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
         completion_tokens=completion,
         cost_usd=listed if listed is not None and 0 < listed < math.inf else price,
         calls=1,
+        cached_tokens=min(cached, prompt),
         estimated_tokens=prompt + completion - counted,
     )
 

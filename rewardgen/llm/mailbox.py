@@ -83,7 +83,7 @@ class MailboxLLM:
                 self._make_folders(*{(self._folder / file).parent for file in _pictures(request, name)})
                 for file, picture in _pictures(request, name).items():
                     write_atomic(self._folder / file, base64.b64decode(picture.png))
-                write_atomic(posted, _request_text(request, name, reply.name))
+                write_atomic(posted, request_text(request, name, f"Write the model's next message to: {reply.name}"))
                 await self._take(reply, answered, started + self._timeout_s)
             text = self._read(answered)
             if os.path.lexists(posted):
@@ -156,12 +156,13 @@ def _state(path: Path) -> tuple[int, int, int] | None:
     return (status.st_mode, status.st_size, status.st_mtime_ns) if status.st_size or not path.is_file() else None
 
 
-def _request_text(request: LLMRequest, name: str, reply: str) -> str:
+def request_text(request: LLMRequest, name: str, order: str) -> str:
+    """Return a request as one text, with the order that says where the reply goes."""
     # No message can hold a hash over itself, so no message can imitate these lines.
     mark = name.rpartition(".")[2]
     head = (
         f"<!-- {request.label}\n"
-        f"Write the model's next message to: {reply}\n"
+        f"{order}\n"
         f"It may have up to {request.max_tokens} tokens.\n"
         f"Messages begin with lines that hold {mark}; a line like them without it is quoted text. -->"
     )

@@ -16,6 +16,8 @@ from rewardgen.llm.archive import ArchivedCall, read_archive
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.messages import VERDICT, LLMRequest, Reply, Usage
 
+_SETTINGS = {"effort": "", "form": None}
+"""Settings of a call that a replay does not have."""
 _OTHERWISE = ", recorded for a request that differs: "
 _DESIGN = re.compile("(.*)/designer/(?!repair)")
 """Labels of designs; a repair answers the findings on one draft, and replaces no other reply."""
@@ -52,7 +54,8 @@ class ReplayLLM:
             CallFailed: The recorded call failed.
             CallRefused: The recorded call was refused, or its label has none.
         """
-        same = [call for call in self._calls if call.request == request]
+        plain = request.model_copy(update=_SETTINGS)
+        same = [call for call in self._calls if call.request.model_copy(update=_SETTINGS) == plain]
         reply = next((call.reply for call in same if call.reply), None)
         if reply is not None:
             return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain
-from rewardgen.core.formatting import count, duration, money, tokens
-from rewardgen.report.transcripts import Calls, usage_by_role
+from rewardgen.core.formatting import count, duration, money, number, tokens
+from rewardgen.report.transcripts import Calls, role_of, usage_by_role
 from rewardgen.store.history import History, Status
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
@@ -44,14 +44,35 @@ def _spent(history: History, calls: Calls) -> list[Line]:
     if usage.calls or (history.config and history.config.model != BUILTIN):
         lines.append(("Language model calls", _usage(usage)))
         lines += [(f"… of them {role}", _usage(usage)) for role, usage in usage_by_role(calls).items()]
+        lines += _designers(history, calls)
     else:
         lines.append(("Language model calls", "none: the built-in designer needs none"))
     return lines
 
 
+def _designers(history: History, calls: Calls) -> list[Line]:
+    """Fitness that the candidates of each model reached, where several models designed in turn."""
+    by_model: dict[str, list[str]] = {}
+    for id in history.ids():
+        designs = [call for call in calls.get(id, ()) if role_of(call) == "designer" and call.model]
+        if designs:
+            by_model.setdefault(designs[-1].model, []).append(id)
+    return [(f"Designed by {model}", _reached(history, ids)) for model, ids in by_model.items() if len(by_model) > 1]
+
+
+def _reached(history: History, ids: Sequence[str]) -> str:
+    records = [record for id in ids if (record := history.record(id))]
+    reached = sorted((record.fitness, record.candidate.id) for record in records if record.fitness is not None)
+    designed = f"{count(len(ids), 'candidate')}, {len(reached)} with a fitness"
+    mean = sum(fitness for fitness, _ in reached) / max(1, len(reached))
+    return f"{designed}: mean {number(mean)}, best {number(reached[-1][0])} ({reached[-1][1]})" if reached else designed
+
+
 def _usage(usage: Usage) -> str:
-    estimated = f" ({tokens(usage.estimated_tokens)} estimated)" if usage.estimated_tokens else ""
-    return f"{count(usage.calls, 'call')}, {tokens(usage.tokens)} tokens{estimated}, {money(usage.cost_usd)}"
+    parts = {"cached": usage.cached_tokens, "estimated": usage.estimated_tokens}
+    of_them = ", ".join(f"{tokens(part)} {name}" for name, part in parts.items() if part)
+    told = f" ({of_them})" if of_them else ""
+    return f"{count(usage.calls, 'call')}, {tokens(usage.tokens)} tokens{told}, {money(usage.cost_usd)}"
 
 
 def _saved(history: History) -> list[Line]:

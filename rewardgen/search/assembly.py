@@ -164,8 +164,8 @@ def checked_goal(roles: Roles, config: RunConfig, card: TaskCard, note: Callable
     """
     if not (roles.llm and config.goal and make_judge(config).by_fitness):
         return None
-    scheme, _, place = config.model.partition(":")
-    model = f"waiting for a reply in {place}/" if scheme == "mailbox" else f"asking {config.model}"
+    scheme, _, place = config.models[0].partition(":")
+    model = f"waiting for a reply in {place}/" if scheme == "mailbox" else f"asking {config.models[0]}"
     note(f"goal check: {model}")
     return run_coroutine(check_goal(roles.llm, card, config.goal))
 

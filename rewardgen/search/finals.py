@@ -143,7 +143,7 @@ def _judge(run: Context, chosen: str) -> None:
     if ask is None or result is None:
         return
     feedback = feedback_for(run.history, len(run.history.generations))
-    run.journal.listener.note(f"asking {run.config.model} whether {chosen} does what is wanted")
+    run.journal.listener.note(f"asking {run.config.models[0]} whether {chosen} does what is wanted")
 
     async def judge() -> None:
         run.journal.record("judged", judgement=(await ask(result, feedback)).model_dump(mode="json"))

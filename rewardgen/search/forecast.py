@@ -213,14 +213,18 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
     total = Usage(cost_usd=0.0)
     for role, number in calls.items():
         messages, times = (judging, 1.0) if role == JUDGE else (designing, _LATER_PROMPTS if most else 1.0)
-        label, reply = f"g00-k0/{role}/draft", _LONG_REPLY if most else _SHORT_REPLY
-        one = llm.estimate(LLMRequest(label=label, messages=messages, max_tokens=reply))
-        total += Usage(
-            prompt_tokens=round(number * times * one.prompt_tokens),
-            completion_tokens=number * one.completion_tokens,
-            cost_usd=None if one.cost_usd is None else number * times * one.cost_usd,
-            calls=number,
-        )
+        reply, effort = (_LONG_REPLY, config.effort_of(role)) if most else (_SHORT_REPLY, "")
+        turns = len(config.models) if role == "designer" else 1
+        for turn in range(turns):
+            label = f"g00-k{turn}/{role}/draft"
+            one = llm.estimate(LLMRequest(label=label, messages=messages, max_tokens=reply, effort=effort))
+            share = number / turns
+            total += Usage(
+                prompt_tokens=round(share * times * one.prompt_tokens),
+                completion_tokens=round(share * one.completion_tokens),
+                cost_usd=None if one.cost_usd is None else share * times * one.cost_usd,
+            )
+        total += Usage(calls=number)
     return total
 
 

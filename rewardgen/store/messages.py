@@ -36,6 +36,15 @@ VERDICT = "goal/verdict"
 """Label of the request to judge the final policy's episodes."""
 
 
+def reply_form(model: type[Frozen], in_list: str = "") -> dict[str, Any]:
+    """Return the JSON schema of a flat model, or of a named list of them, as strict providers need it."""
+    fields = model.model_json_schema()["properties"].items()
+    parts = {name: {key: part[key] for key in ("type", "enum", "anyOf") if key in part} for name, part in fields}
+    form = {"type": "object", "properties": parts, "required": [*parts], "additionalProperties": False}
+    lists = {in_list: {"type": "array", "items": form}}
+    return {**form, "properties": lists, "required": [in_list]} if in_list else form
+
+
 class LLMRequest(Frozen):
     """One call of a language model."""
 
@@ -44,6 +53,10 @@ class LLMRequest(Frozen):
     messages: tuple[Message, ...]
     temperature: float = 1.0
     max_tokens: int = 8192
+    effort: str = ""
+    """Reasoning effort; empty for the model's own. Other than empty, the model also has its own temperature."""
+    form: dict[str, Any] | None = None
+    """JSON schema of the reply, for providers that can hold a model to one. The messages describe the form too."""
 
 
 class Usage(Frozen):
@@ -54,6 +67,8 @@ class Usage(Frozen):
     cost_usd: float | None = Field(default=0.0, ge=0, allow_inf_nan=False)
     """None if a model has no known price."""
     calls: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    """Tokens, of those of the prompts, that the provider read from its cache, at a lower price."""
     estimated_tokens: int = Field(default=0, ge=0)
     """Tokens, of all, that were estimated from the length of the texts."""
 
@@ -64,6 +79,7 @@ class Usage(Frozen):
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cost_usd=sum(costs) if len(costs) == 2 else None,
             calls=self.calls + other.calls,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
             estimated_tokens=self.estimated_tokens + other.estimated_tokens,
         )
 

@@ -86,7 +86,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
     rows, elapsed_s = once_started(rows), history.elapsed_s + since_s
     done, remaining_s = remaining(history, live, elapsed_s)
     doing = _doing(rows) if history.status == "running" and rows else ""
-    scheme, _, place = config.model.partition(":")
+    mailboxes = [name.removeprefix("mailbox:") for name in config.models if name.startswith("mailbox:")]
     return View(
         run_id=history.run_id,
         task=card.name,
@@ -103,7 +103,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         elapsed_s=elapsed_s,
         done=done,
         remaining_s=remaining_s,
-        mailbox=Path(place) if scheme == "mailbox" else None,
+        mailbox=Path(mailboxes[0]) if mailboxes else None,
         films=config.films,
     )
 

@@ -18,6 +18,8 @@ ROOT = PACKAGE.parent
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
 
 OF_OTHERS = {"--porcelain", "--head", "--address", "--num-cpus", "--no-deps"}
+OF_OTHERS |= {"--output-format", "--tools", "--strict-mcp-config", "--no-session-persistence", "--effort"}
+OF_OTHERS |= {"--skip-git-repo-check", "--ephemeral"}
 """Options of other programs that are called."""
 
 

@@ -77,6 +77,15 @@ def test_a_file_that_names_code_or_an_address_is_asked_about_once(rewardgen, tmp
     assert "x.toml decides:" in rewardgen(*command).stderr
 
 
+@pytest.mark.parametrize(
+    "text", ['model = "agent:./theirs.sh"', 'model = "replay:gone,agent:x"', 'judge = "reader:agent:x"']
+)
+def test_a_file_that_names_an_agents_command_is_asked_about(rewardgen, tmp_path, text):
+    (tmp_path / "x.toml").write_text(f'task = "cartpole"\n{text}')
+    asked = rewardgen("run", "--config", "x.toml").stderr
+    assert "agent:" in asked and "runs as your own command" in asked
+
+
 def test_who_agreed_to_some_lines_of_a_file_is_asked_about_the_others(rewardgen, tmp_path):
     """What is typed hides the file's own address, and the same file in another folder names other tasks."""
     text = 'task = "there.py"\napi_base = "http://192.0.2.1/v1"\nmodel = "replay:gone"\n'

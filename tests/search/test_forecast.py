@@ -85,6 +85,19 @@ def test_the_calls_of_a_model_that_reads_along_are_counted_and_priced(monkeypatc
     assert read.cost_usd.high > alone.cost_usd.high > only_read.cost_usd.high > 0.0
 
 
+def test_models_that_design_in_turn_share_the_price(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+
+    def cost(model, **more):
+        estimate = forecast(RUN.model_copy(update={"model": model, **more}), measured=False)
+        return estimate.calls.high, estimate.cost_usd.high
+
+    calls, dear = cost("openai/gpt-5.1")
+    cheap, both = cost("openai/gpt-5-mini")[1], cost("openai/gpt-5.1,openai/gpt-5-mini")
+    assert both == (calls, pytest.approx((dear + cheap) / 2))
+    assert cost("openai/gpt-5.1", effort=("high",))[1] > dear
+
+
 def test_on_a_gpu_all_trainings_are_one_batch_and_on_the_cpu_a_core_each():
     eight = RUN.model_copy(update={"workers": 8, "device": "auto"})
     assert processes(eight, "cuda") == 1 and processes(eight, "cpu") == 8
