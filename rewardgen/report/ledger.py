@@ -13,6 +13,7 @@ from rewardgen.report.transcripts import Calls, role_of, usage_by_role
 from rewardgen.store.history import History, Status
 from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
+from rewardgen.view.rows import search_rows
 
 _MOST_BYTES = 1 << 20
 """Largest provenance file."""
@@ -51,7 +52,7 @@ def _spent(history: History, calls: Calls) -> list[Line]:
 
 
 def _designers(history: History, calls: Calls) -> list[Line]:
-    """Fitness that the candidates of each model reached, where several models designed in turn."""
+    """Fitness or strength that the candidates of each model reached, where several models designed in turn."""
     by_model: dict[str, list[str]] = {}
     for id in history.ids():
         designs = [call for call in calls.get(id, ()) if role_of(call) == "designer" and call.model]
@@ -61,10 +62,10 @@ def _designers(history: History, calls: Calls) -> list[Line]:
 
 
 def _reached(history: History, ids: Sequence[str]) -> str:
-    records = [record for id in ids if (record := history.record(id))]
-    reached = sorted((record.fitness, record.candidate.id) for record in records if record.fitness is not None)
-    designed = f"{count(len(ids), 'candidate')}, {len(reached)} with a fitness"
-    mean = sum(fitness for fitness, _ in reached) / max(1, len(reached))
+    rows = search_rows(history, ids, {})
+    reached = sorted((row.merit, row.id) for row in rows if row.merit is not None)
+    designed = f"{count(len(ids), 'candidate')}, {len(reached)} with a {rows[0].measure}"
+    mean = sum(merit for merit, _ in reached) / max(1, len(reached))
     return f"{designed}: mean {number(mean)}, best {number(reached[-1][0])} ({reached[-1][1]})" if reached else designed
 
 
