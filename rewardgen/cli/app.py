@@ -39,7 +39,7 @@ COMMANDS = (
     Command("export", "export:write", "Write a reward, policy or environment.", "export latest my_policy --as sb3"),
     Command("report", "pages:report", "Write a run's report as one HTML file.", "report latest --open"),
     Command("film", "film:film", "Film the policies of a run.", "film latest"),
-    Command("play", "film:play", "Show a policy in MuJoCo's viewer.", "play latest:g01-k2"),
+    Command("play", "film:play", "Show a policy in MuJoCo's viewer or the browser.", "play latest:g01-k2"),
     Command("serve", "pages:serve", "Show runs in the browser while they go on.", "serve latest --open"),
     Command("runs list", "runs:list_all", "List all runs.", "runs list"),
     Command("runs show", "runs:show", "Show a run or one of its candidates.", "runs show latest g01-k2"),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,10 +9,9 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.cli.output import Json, RunsDir, flag, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.core.errors import UsageError
-from rewardgen.core.interpreter import python_command
 from rewardgen.film.film import Film, make_films, plan_of
-from rewardgen.film.shooting import SECONDS, play_files, shoot
+from rewardgen.film.shooting import SECONDS, recorded, shoot, takes_beside
+from rewardgen.film.viewers import VIEWERS
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 from rewardgen.view.reference import find_reference
@@ -27,6 +23,7 @@ Speed = Annotated[
     float,
     Parameter(help="Playback speed of one policy: 0.25 for slow motion.", validator=Number(gte=0.01, lte=100.0)),
 ]
+Web = Annotated[bool, flag("Show it in the browser, with its components and all its seeds; needs viser.", "--web")]
 Yes = Annotated[bool, flag("Run the task file of a run that you did not start.", "--yes")]
 
 
@@ -77,17 +74,16 @@ def play(
     *,
     seed: Seed = None,
     seconds: Seconds = 60.0,
+    web: Web = False,
     yes: Yes = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> int:
-    """Show a policy in MuJoCo's viewer, again and again until its window is closed."""
+    """Show a policy in MuJoCo's viewer, or with its components in the browser, until that is closed."""
     folder, history, _ = reference = find_reference(ref, runs_dir)
     film = with_runs_dir(f"rewardgen film {folder.word}:{reference.candidate}", home_of(folder, runs_dir))
-    if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        raise UsageError("there is no display here for a window to open on", f"make a film: `{film}`")
+    viewer = VIEWERS.get("web" if web else "window")(film)
     plan = plan_of(folder, history, reference.candidate, seed=seed)
-    with play_files(folder, history, plan.take, seconds, agreed=yes) as files:
-        viewer = subprocess.run(python_command("-m", "rewardgen.film.viewer", *files))
-    if viewer.returncode:
-        raise UsageError("MuJoCo's viewer could not be opened", f"make a film: `{film}`")
+    takes = takes_beside(folder, history, plan.take) if viewer.all_seeds else [plan.take]
+    with recorded(folder, history, takes, seconds, priced=viewer.priced, agreed=yes) as (model, episodes):
+        viewer.show(plan.title, model, episodes)
     return 0

@@ -24,6 +24,7 @@ from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
 from rewardgen.film.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
+from rewardgen.film.viewers import Recorded
 from rewardgen.llm.protocol import Note
 from rewardgen.reward.observation import seen_besides
 from rewardgen.sandbox.answers import clean
@@ -357,24 +358,46 @@ def require_films(folder: RunFolder, history: History) -> None:
         raise UsageError(NO_OPENGL, INSTALL_OPENGL)
 
 
+def takes_beside(folder: RunFolder, history: History, take: Take) -> list[Take]:
+    """Return the policies of a reward from all training seeds of a take's phase, by seed, the take's first."""
+    slices = sorted(_measured(history, take.phase, take.id), key=lambda each: (each.seed != take.slice.seed, each.seed))
+    kept = [each for each in slices if (folder.policies / take.phase / str(each.policy)).is_file()]
+    return [take._replace(slice=each) for each in kept]
+
+
 @contextmanager
-def play_files(
-    folder: RunFolder, history: History, take: Take, seconds: float, *, agreed: bool = False
-) -> Iterator[tuple[str, str, str]]:
-    """Files with the model and the positions at each frame, and the time between frames: what a viewer needs.
+def recorded(
+    folder: RunFolder, history: History, takes: Sequence[Take], seconds: float, *, priced: bool, agreed: bool = False
+) -> Iterator[tuple[Path, list[Recorded]]]:
+    """Play policies; yield the file of the model and the episodes, for a viewer. Those that fail are left out.
 
     Raises:
-        RewardgenError: As for `shoot`; or the policy cannot be played.
+        RewardgenError: As for `shoot`; or none of the policies can be played.
     """
     require_trust(history, agreed)
     with scratch_folder() as scratch:
-        played = play(folder, history, [take], scratch, seconds)[take.name]
-        if played.problem:
-            raise RunFolderError(f"{take.id} cannot be shown: {played.problem}", "name another candidate")
-        if played.pictured:
+        played = play(folder, history, takes, scratch, seconds)
+        sound = [(take, played[take.name]) for take in takes if not played[take.name].problem]
+        if not sound:
+            problem = played[takes[0].name].problem
+            raise RunFolderError(f"{takes[0].id} cannot be shown: {problem}", "name another candidate")
+        if sound[0][1].pictured:
             raise RunFolderError("the task has no MuJoCo model of its own to turn about", "film it: `rewardgen film`")
         place = scratch / "rollout"
-        yield str(place / SCENE), str(place / motion_name(take.name)), str(played.frame_s)
+        yield (
+            place / SCENE,
+            [
+                Recorded(
+                    label=f"{take.seed_words}: fitness {number(episode.fitness)}",
+                    motion=place / motion_name(take.name),
+                    frame_s=episode.frame_s,
+                    steps=episode.steps,
+                    step_s=episode.step_s,
+                    components=_components(history, take, episode, scratch) if priced else {},
+                )
+                for take, episode in sound
+            ],
+        )
 
 
 def _renderers() -> list[str]:

@@ -1,4 +1,4 @@
-"""A node's part of training on a Ray cluster: it trains one candidate as a single machine would. Loads no Ray.
+"""A node's part of training on a cluster, Ray or Slurm: it trains one candidate as a single machine would.
 
 Plain data goes in and out. The node's own process trainer confines the training, measures the policies and validates
 the answers; its scratch folder lies in the node's temporary folder, and nothing of a run is written elsewhere.
@@ -12,21 +12,33 @@ import queue
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from rewardgen import __version__
-from rewardgen.core.errors import MachineError, RewardgenError
+from rewardgen.core.errors import (
+    MachineError,
+    RewardgenError,
+    RunFolderError,
+    SandboxError,
+    TaskError,
+    UsageError,
+    WorkerError,
+)
+from rewardgen.core.files import write_atomic
 from rewardgen.core.provenance import installed_version
 from rewardgen.extras.ray.task_files import PackedTask, unpacked
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.training.cache import TRAINING_SOURCES, code
-from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.protocol import ExecutorSetup, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 
 _PACKAGES = ("gymnasium", "mujoco", "mujoco-warp", "numpy", "stable-baselines3", "torch", "warp-lang")
+_ERRORS = {kind.__name__: kind for kind in (TaskError, UsageError, RunFolderError, SandboxError, WorkerError)}
+"""Errors that a node reports, besides a `MachineError`."""
 
 
 def software() -> dict[str, str]:
@@ -44,7 +56,7 @@ def train_on_node(
 
     Args:
         expected: `software` of the machine that the run is on.
-        order: The training, as `rewardgen.extras.ray.trainer` writes it.
+        order: The training, `order_of` with `reward` and `slices`.
         fetch: Brings the files of the task.
 
     Yields:
@@ -68,6 +80,37 @@ def train_on_node(
         finally:
             cancel.set()
         training.result()
+
+
+def order_of(job: ExecutorSetup, task: PackedTask) -> dict[str, Any]:
+    """Return the part of an order that is the same for all candidates, as plain data."""
+    setup = job.setup
+    return {
+        "trainer": job.trainer,
+        "task": tuple(task),
+        "settings": setup.settings.model_dump(mode="json"),
+        "limits": setup.limits.model_dump(mode="json"),
+        "names": setup.names and setup.names._asdict(),
+    }
+
+
+def result_of(news: dict[str, Any], read: Callable[[str], bytes], folder: Path) -> SliceResult:
+    """Return a result from a node, with its files written to the folder.
+
+    Args:
+        news: The message of `train_on_node`.
+        read: Reads a file of the result by name.
+        folder: Folder of policies.
+
+    Raises:
+        RewardgenError: The node reports it.
+    """
+    if "slice" not in news:
+        raise _ERRORS.get(news["error"], MachineError)(news["message"], news["hint"])
+    result = SliceResult.model_validate(news["slice"])
+    for name in filter(None, (result.policy, result.episodes_file)):
+        write_atomic(folder / name, read(name))
+    return result
 
 
 def _train(

@@ -16,21 +16,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from rewardgen.core.errors import MachineError, RunFolderError, SandboxError, TaskError, UsageError, WorkerError
+from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
-from rewardgen.core.files import write_atomic
-from rewardgen.extras.ray.node import software, train_on_node
+from rewardgen.extras.ray.node import order_of, result_of, software, train_on_node
 from rewardgen.extras.ray.task_files import packed
 from rewardgen.sandbox.process import WorkerCancelled
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
+from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.training.process_trainer import by_candidate
 from rewardgen.training.protocol import EXECUTORS, ExecutorKind, ExecutorSetup, OnProgress, OnSlice
 
 _POLL_S, _REACH_S = 0.1, 5.0
 _START = "start one with `ray start --head`, name it with `--cluster`, or train here with `--executor processes`"
 _AGAIN = "finished trainings are kept: see `ray status`, then `rewardgen resume latest`"
-_ERRORS = {kind.__name__: kind for kind in (TaskError, UsageError, RunFolderError, SandboxError, WorkerError)}
-"""Errors that a node reports, besides a `MachineError`."""
 
 
 def require_ray() -> Any:
@@ -70,13 +67,7 @@ class RayTrainer:
         self._files = self._ray.put(files)
         self._software = software()
         self._most = job.at_once
-        self._order = {
-            "trainer": job.trainer,
-            "task": tuple(task),
-            "settings": setup.settings.model_dump(mode="json"),
-            "limits": setup.limits.model_dump(mode="json"),
-            "names": setup.names and setup.names._asdict(),
-        }
+        self._order = order_of(job, task)
 
     def train(
         self,
@@ -120,7 +111,7 @@ class RayTrainer:
                     if "progress" in news:
                         on_progress(news["progress"])
                     else:
-                        result = _result(news, folder)
+                        result = result_of(news, news.get("files", {}).__getitem__, folder)
                         del missing[id][result.seed]
                         on_slice(result)
                 if cancel is not None and cancel.is_set():
@@ -145,16 +136,6 @@ class RayTrainer:
             for task in running:
                 with suppress(errors.RayError):
                     self._ray.cancel(task, force=True)
-
-
-def _result(news: dict[str, Any], folder: Path) -> SliceResult:
-    """Return a result from a node, with its files written to the folder, or raise the node's error."""
-    if "slice" not in news:
-        raise _ERRORS.get(news["error"], MachineError)(news["message"], news["hint"])
-    result = SliceResult.model_validate(news["slice"])
-    for name in filter(None, (result.policy, result.episodes_file)):
-        write_atomic(folder / name, news["files"][name])
-    return result
 
 
 def _on_node(expected: dict[str, str], order: dict[str, Any], files: list[Any]) -> Iterator[dict[str, Any]]:

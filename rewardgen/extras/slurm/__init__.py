@@ -1,0 +1,1 @@
+"""Training as Slurm jobs."""

@@ -1,0 +1,75 @@
+"""Viewers of recorded episodes: a window, and what extras register in `VIEWERS` under the names of `play`'s options.
+
+To add one, register a class like `Viewer`. It gets files and numbers, never a task or a reward.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from rewardgen.core.errors import UsageError
+from rewardgen.core.interpreter import python_command
+from rewardgen.core.registry import Registry
+
+
+class Recorded(NamedTuple):
+    """One episode of one policy."""
+
+    label: str
+    motion: Path
+    """Positions at each of the F frames, see `rewardgen.film.scene.set_state`."""
+    frame_s: float
+    steps: Sequence[int]
+    """Control steps before each frame."""
+    step_s: float
+    components: Mapping[str, Sequence[float]]
+    """Pay of each component at each frame, averaged over a moment; empty if the reward fails, or was not priced."""
+
+
+class Viewer(Protocol):
+    """Shows episodes until the user closes it. Made before anything is played."""
+
+    priced: bool
+    """True if it shows components."""
+    all_seeds: bool
+    """True if it shows the policies of all training seeds, one at a time."""
+
+    def show(self, title: str, model: Path, episodes: Sequence[Recorded]) -> None:
+        """Show the first episode, and let the user choose others.
+
+        Args:
+            title: The policies in words.
+            model: Binary file of the MuJoCo model.
+            episodes: At least one.
+        """
+        ...
+
+
+VIEWERS: Registry[Callable[[str], Viewer]] = Registry("viewer")
+"""Makers by name, from the command that films the same episode; raise a `UsageError` if the viewer cannot work here."""
+
+
+class WindowViewer:
+    """MuJoCo's viewer, in a process of its own."""
+
+    priced = all_seeds = False
+
+    def __init__(self, film: str) -> None:
+        self._hint = f"make a film: `{film}`"
+        if sys.platform == "linux" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            hint = f"{self._hint}, or show it in the browser: `--web`"
+            raise UsageError("there is no display here for a window to open on", hint)
+
+    def show(self, title: str, model: Path, episodes: Sequence[Recorded]) -> None:
+        """See `Viewer.show`."""
+        arguments = map(str, (model, episodes[0].motion, episodes[0].frame_s))
+        if subprocess.run(python_command("-m", "rewardgen.film.viewer", *arguments)).returncode:
+            raise UsageError("MuJoCo's viewer could not be opened", self._hint)
+
+
+VIEWERS.register("window", WindowViewer)
