@@ -68,7 +68,9 @@ class Forecast(Frozen):
     calls: Span
     tokens: Span
     cost_usd: Span | None = None
-    """None if the model has no known price."""
+    """None if no model has a known price."""
+    unpriced: bool = False
+    """True if some calls have no known price, which `cost_usd` leaves out."""
     detects: float | None = None
     """Probability that the finals detect a gain of one standard deviation over the human reward; None without one."""
 
@@ -94,7 +96,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         trainer = config.trainer or trainer_of(task)
         settings = settings_for(trainer, task, config.env_steps, config.device, config.bonus)
         card = card_for(trainer, task, config.env_steps, config.seeds, config.device, config.bonus)
-        usages = [_usage(config, folder, card, most=most) for most in (False, True)]
+        usages, unpriced = zip(*(_usage(config, folder, card, most=most) for most in (False, True)), strict=True)
         raced = [*raced_settings(config, task, settings).values()]
         timed = [
             _seconds(config, trainer, each, task.baselines, card, scratch / str(number))
@@ -120,6 +122,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         calls=Span(low=usages[0].calls, high=usages[1].calls),
         tokens=Span(low=usages[0].tokens, high=usages[1].tokens),
         cost_usd=Span(low=costs[0], high=costs[1]) if len(costs) == 2 else None,
+        unpriced=unpriced[1],
         detects=power(config.final_seeds) if "human" in task.baselines else None,
     )
 
@@ -189,19 +192,23 @@ def _trainings(config: RunConfig, baselines: int, raced: int) -> Span:
     return Span(low=first + fresh, high=search + final_trainings(config, baselines))
 
 
-def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> Usage:
-    """Usage of one generation without repairs, or of all generations with a repair of every candidate."""
+def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) -> tuple[Usage, bool]:
+    """Usage of one generation without repairs, or of all generations with a repair of every candidate.
+
+    The price is that of the models with a known one; with it, True if some have none.
+    """
     candidates = config.generations * config.candidates
     calls: dict[str, int] = {}
     if config.model != BUILTIN:
         diagnoses = 0 if "analyzer" in config.ablate else candidates - config.candidates
-        calls["designer"] = 2 * candidates + diagnoses + 2 if most else config.candidates + 1
+        calls["designer"] = 2 * candidates if most else config.candidates
+        calls["analyzer"] = diagnoses + 2 if most else 1
     if config.critic_model:
         calls["critic"] = 2 * candidates if most else 0
     if judging_model(config.judge):
         calls[JUDGE] = 2 * config.answers * config.generations if most else 2
     if not calls:
-        return Usage()
+        return Usage(), False
     llm = make_llm(config, folder, keyless=True)
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
     examples = choose_examples(config, card, (), folder.path.parent)  # about as long as those of the run
@@ -210,7 +217,7 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
     shown = JudgedEpisode("x" * _TABLE) if reads else JudgedEpisode("", frames=((0.0, ""),) * FRAMES)
     with using_prompts(own_prompts_of(config)):
         designing, judging = designer_messages(request), judge_messages(card, config.goal, shown, shown)
-    total = Usage(cost_usd=0.0)
+    total, prices = Usage(), []
     for role, number in calls.items():
         messages, times = (judging, 1.0) if role == JUDGE else (designing, _LATER_PROMPTS if most else 1.0)
         reply, effort = (_LONG_REPLY, config.effort_of(role)) if most else (_SHORT_REPLY, "")
@@ -222,10 +229,11 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
             total += Usage(
                 prompt_tokens=round(share * times * one.prompt_tokens),
                 completion_tokens=round(share * one.completion_tokens),
-                cost_usd=None if one.cost_usd is None else share * times * one.cost_usd,
             )
+            prices.append(None if one.cost_usd is None else share * times * one.cost_usd)
         total += Usage(calls=number)
-    return total
+    known = [price for price in prices if price is not None]
+    return total.model_copy(update={"cost_usd": sum(known) if known else None}), len(known) < len(prices)
 
 
 def _seconds(
@@ -274,7 +282,8 @@ def forecast_rows(estimate: Forecast, config: RunConfig) -> Iterator[tuple[str, 
         cost = estimate.cost_usd
         yield "model calls", _span(estimate.calls)
         yield "tokens", f"{estimate.tokens.low / 1000:,.0f}k to {estimate.tokens.high / 1000:,.0f}k"
-        yield "cost", f"{cost.low:.2f} to {cost.high:.2f} USD" if cost else "unknown"
+        others = ", and calls of unknown price" if estimate.unpriced else ""
+        yield "cost", f"{cost.low:.2f} to {cost.high:.2f} USD{others}" if cost else "unknown"
     finals = f"at most {count(config.final_seeds, 'fresh seed')}; "
     if estimate.detects is None:
         yield "finals", finals + "the task has no human reward to compare with"

@@ -93,9 +93,26 @@ def test_models_that_design_in_turn_share_the_price(monkeypatch):
         return estimate.calls.high, estimate.cost_usd.high
 
     calls, dear = cost("openai/gpt-5.1")
-    cheap, both = cost("openai/gpt-5-mini")[1], cost("openai/gpt-5.1,openai/gpt-5-mini")
-    assert both == (calls, pytest.approx((dear + cheap) / 2))
-    assert cost("openai/gpt-5.1", effort=("high",))[1] > dear
+    cheap = cost("openai/gpt-5-mini")[1]
+    dear_first, cheap_first = (
+        cost(model) for model in ("openai/gpt-5.1,openai/gpt-5-mini", "openai/gpt-5-mini,openai/gpt-5.1")
+    )
+    assert dear_first[0] == cheap_first[0] == calls
+    assert dear > dear_first[1] > cheap_first[1] > cheap  # the first also diagnoses
+    assert dear_first[1] + cheap_first[1] == pytest.approx(dear + cheap)
+    for effort in ("high", "designer=high", "analyzer=high"):
+        assert cost("openai/gpt-5.1", effort=(effort,))[1] > dear
+
+
+def test_calls_of_an_agent_have_no_price_and_hide_none(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    config = RUN.model_copy(update={"model": "openai/gpt-5.1,agent:sh"})
+    both = forecast(config, measured=False)
+    agent = forecast(RUN.model_copy(update={"model": "agent:sh"}), measured=False)
+    assert both.cost_usd.high > 0.0
+    assert dict(forecast_rows(both, config))["cost"].endswith("USD, and calls of unknown price")
+    assert agent.cost_usd is None
+    assert agent.calls == both.calls
 
 
 def test_on_a_gpu_all_trainings_are_one_batch_and_on_the_cpu_a_core_each():
