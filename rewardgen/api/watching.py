@@ -38,6 +38,9 @@ _WINDOWS, _WINDOW_STEPS, _EPISODES = 20, 10_000, 8
 _SETTLED = 3
 """Windows that must agree at the start and at the end of training; with fewer there are no warnings."""
 _SUCCESS = "is_success"
+_TEXTS = ("reference", "name", "fingerprint", "description", "observation", "reset", "termination", "success")
+_LISTS = ("variables", "action_parts", "action_low", "action_high", "termination_causes")
+"""Fields of a task's card of which nothing is known here."""
 _AT_THE_END = "still-rising"
 
 
@@ -93,20 +96,19 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
         self._episodes: list[_Episode] = []
         self._points: list[EvaluationPoint] = []
         self._components: dict[str, list[ComponentPoint]] = {}
-        self._steps = self._evaluated = self._wrapped = 0
+        self._steps = self._evaluated = 0
         self._has_success = self._success_ends = False
         self.warnings: list[tuple[int, Flag]] = []
         """Warnings in the order in which they arose, each with its env step."""
 
     def wrap(self, env: gymnasium.Env[Any, Any]) -> gymnasium.Env[Any, Any]:
         """Return a Gymnasium wrapper that watches the steps of an env; its `close` prints the table."""
-        self._wrapped += 1
-        return _WatchedEnv(env, self, self._wrapped - 1)
+        return _WatchedEnv(env, self)
 
     def add(
         self, info: Mapping[str, Any], reward: float, action: Any, terminated: bool, truncated: bool, env: int = 0
     ) -> None:
-        """Record a step of the env with this index.
+        """Record a step; `env` tells envs apart.
 
         Raises:
             UsageError: `info` lacks an entry.
@@ -126,8 +128,12 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
 
     def flags(self) -> tuple[Flag, ...]:
         """Return the faults of the training so far."""
-        # Nothing else is known of the task, and the detectors read nothing else.
-        card = TaskCard.model_construct(
+        card = TaskCard(
+            **dict.fromkeys(_TEXTS, ""),
+            **dict.fromkeys(_LISTS, ()),
+            **dict.fromkeys(("action_size", "observation_size", "episode_steps"), 0),
+            control_step_s=1.0,
+            fitness=(self._metric or _SUCCESS) if self._measures else "",
             success_terminates=self._success_ends,
             benign_terminations=not (self._ends_are_failures or self._has_success),
         )
@@ -249,17 +255,17 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
 
 
 class _WatchedEnv(gymnasium.Wrapper):
-    def __init__(self, env: gymnasium.Env[Any, Any], watch: watch, index: int) -> None:
+    def __init__(self, env: gymnasium.Env[Any, Any], watch: watch) -> None:
         super().__init__(env)
-        self._watch, self._index = watch, index
+        self._watch = watch
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        self._watch._running.pop(self._index, None)
+        self._watch._running.pop(id(self), None)
         return super().reset(seed=seed, options=options)
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)
-        self._watch.add(info, float(reward), action, terminated, truncated, self._index)
+        self._watch.add(info, float(reward), action, terminated, truncated, id(self))
         return observation, reward, terminated, truncated, info
 
     def close(self) -> None:
