@@ -145,7 +145,7 @@ def draft_file(
     note(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}")
     if not accepted:
         raise UsageError("nothing was written", f"the draft is in {folder.path}; the same command shows it again")
-    read = "Nobody has read it: it was accepted by `--yes`." if unread else "A person has read and confirmed it."
+    read = "Accepted by `--yes`: a person may not have read it." if unread else "A person has read and confirmed it."
     write_atomic(file, task_file(form, request._replace(words=drafted.words), file, read))
     return TaskDraft(file, drafted, usage)
 

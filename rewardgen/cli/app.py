@@ -54,6 +54,7 @@ COMMANDS = (
     Command("new", "robots:new", "Write a task file for a robot.", 'new "stand up" --robot robot.xml'),
     Command("library list", "library:list_all", "List or search solved rewards.", 'library list "jump high"'),
     Command("library show", "library:show", "Show a reward with its evidence.", "library show hopper_backflip"),
+    Command("mcp", "agents:mcp", "Serve rewardgen to a coding agent.", "mcp --folder my_project"),
     Command("prompts", "prompts:prompts", "List, show or copy the prompts.", "prompts designer/draft"),
     Command("doctor", "doctor:doctor", "Check this machine and its sandbox.", "doctor --model openai/gpt-5.1"),
 )
@@ -72,7 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Command line without the program's name; default: `sys.argv`.
 
     Returns:
-        Exit code: 0 done, 1 ran but nothing passed, 2 usage or configuration, 4 credentials, 130 interrupted.
+        Exit code: 0 done, 1 ran but nothing passed, 2 usage or configuration, 3 a person must agree, 4 credentials,
+            130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal cannot show must end nothing.

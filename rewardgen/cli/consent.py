@@ -19,7 +19,7 @@ _UNSIGNED = (
     "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
     " `resume` will ask about it"
 )
-_CONSEQUENCES = {
+CONSEQUENCES = {
     "task": "its file runs as your own code",
     "init": "is read and sent to the model",
     "model": "is called, with your key for it; an `agent:` runs as your own command",
@@ -52,7 +52,7 @@ def require_consent_to_file(file: Path, configs: Collection[RunConfig], names: C
         names: Fields that the file decides, not the user's command line.
     """
     # A run without a sandbox is asked about in any case: see `require_consent`.
-    asked = [name for name in _CONSEQUENCES if name in names and name != "sandbox"]
+    asked = [name for name in CONSEQUENCES if name in names and name != "sandbox"]
     lines = [_line(name, value) for name in asked for value in _values(name, configs) if not _is_harmless(name, value)]
     if not lines:
         return
@@ -68,7 +68,7 @@ def require_consent_to_file(file: Path, configs: Collection[RunConfig], names: C
 
 def foreign_run_text(run_id: str, config: RunConfig) -> str:
     """Question about a run that the user did not start here with this configuration."""
-    lines = [_line(name, value) for name in _CONSEQUENCES for value in _values(name, [config])]
+    lines = [_line(name, value) for name in CONSEQUENCES for value in _values(name, [config])]
     options = one_line(options_text(config), 400)
     lines += [f"  options {options}"] if options else []
     origin = "was not started here by you, or its configuration was changed"
@@ -95,4 +95,4 @@ def _is_harmless(name: str, value: str) -> bool:
 
 
 def _line(name: str, value: str) -> str:
-    return f"  {name.replace('_', ' ')} {one_line(value)}: {_CONSEQUENCES[name]}"
+    return f"  {name.replace('_', ' ')} {one_line(value)}: {CONSEQUENCES[name]}"

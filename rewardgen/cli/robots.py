@@ -17,7 +17,7 @@ from rewardgen.api.drafting import TaskDraft, accept_sound, draft_file, task_nam
 from rewardgen.cli.output import Json, flag, next_steps, print_json
 from rewardgen.core.asynchrony import blocking
 from rewardgen.core.config import BUILTIN, RunConfig
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import NeedsConsent, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.tasks.draft.drafting import DraftedTask
@@ -171,7 +171,7 @@ def confirmed(drafted: DraftedTask, yes: bool) -> bool | str:
 
     Raises:
         TaskError: Nobody is asked, and the metric does not pass.
-        UsageError: There is nobody to ask.
+        NeedsConsent: There is nobody to ask.
     """
     console = messages()
     console.print(draft_page(drafted))
@@ -180,7 +180,7 @@ def confirmed(drafted: DraftedTask, yes: bool) -> bool | str:
     if not (sys.stdin.isatty() and console.is_terminal):
         accept_sound(drafted)
         hint = f"read {drafted.task}, then run the same command with `--yes`, which makes no call again"
-        raise UsageError("nobody has confirmed the drafted task", hint)
+        raise NeedsConsent("nobody has confirmed the drafted task", hint)
     warning = "" if drafted.holds else " although its metric does not hold"
     try:
         with blocking():

@@ -36,7 +36,7 @@ GROUPS = {
 }
 """Options that `run --help` shows, by group. It accepts the other fields too; docs/commands.md has them all."""
 
-_ASK_ABOVE_USD = 1.0
+ASK_ABOVE_USD = 1.0
 """Price above which a run without `--max-cost` asks before it starts [USD]."""
 
 
@@ -180,7 +180,7 @@ def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
     if config.max_cost is not None or all(name.split(":")[0] in SCHEMES for name in models):
         return
     cost = forecast(lifecycle.lasting(config, runs_dir), measured=False).cost_usd
-    if cost and cost.high > _ASK_ABOVE_USD:
+    if cost and cost.high > ASK_ABOVE_USD:
         confirm(
             f"the calls of this run may cost {cost.low:.2f} to {cost.high:.2f} USD", "limit the price with `--max-cost`"
         )

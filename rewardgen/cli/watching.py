@@ -12,7 +12,7 @@ from rewardgen.api.runs import display
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN
-from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, RunFolderError, UsageError
+from rewardgen.core.errors import CredentialsError, ModelError, NeedsConsent, RewardgenError, RunFolderError, UsageError
 from rewardgen.llm.replay import differing
 from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
@@ -30,11 +30,12 @@ def confirm(question: str, otherwise: str) -> None:
     """Ask a question on a terminal; without a terminal only `--yes` agrees.
 
     Raises:
-        UsageError: The user did not agree; `otherwise` is the hint.
+        NeedsConsent: Nobody can be asked; `otherwise` is the hint.
+        UsageError: The user did not agree.
     """
     console = messages()
     if not (sys.stdin.isatty() and console.is_terminal):
-        raise UsageError(question, f"add `--yes` to agree, or {otherwise}")
+        raise NeedsConsent(question, f"add `--yes` to agree, or {otherwise}")
     try:
         answer = console.input(f"{question}\ngo on? [y/N] ", markup=False)
     except EOFError:

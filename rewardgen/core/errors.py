@@ -2,6 +2,7 @@
 
 RewardgenError
 ├── UsageError            exit 2   unknown task, option, file; a value out of range
+│   ├── NeedsConsent      exit 3   a question that a person must answer, and nobody is there to ask
 │   └── TaskError         exit 2   a task file that does not load or breaks its contract
 │       └── UnknownName   exit 2   an unknown name in a task file
 ├── CredentialsError      exit 4   a missing or refused API key
@@ -45,6 +46,12 @@ class UsageError(RewardgenError):
     """A wrong argument, option or configuration value."""
 
     exit_code = 2
+
+
+class NeedsConsent(UsageError):
+    """A question that a person must answer, where nobody can be asked; the message is the question."""
+
+    exit_code = 3
 
 
 class TaskError(UsageError):

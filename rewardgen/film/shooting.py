@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, FiniteFloat, ValidationError
 
-from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError, WorkerError
+from rewardgen.core.errors import NeedsConsent, RewardgenError, RunFolderError, TaskError, UsageError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
@@ -267,11 +267,11 @@ def require_trust(history: History, agreed: bool) -> None:
     """Refuse to run the task file of a run from elsewhere.
 
     Raises:
-        UsageError: The run comes from elsewhere, and the user did not agree.
+        NeedsConsent: The run comes from elsewhere, and the user did not agree.
     """
     task = history.config.task if history.config else ""
     if not (agreed or history.is_own or task in shipped_tasks()):
-        raise UsageError(
+        raise NeedsConsent(
             f"run {history.run_id} was not started here, and its task file would run as your own code: {task}",
             "read that file, then add `--yes`",
         )

@@ -235,12 +235,12 @@ def test_a_dry_run_of_a_task_file_beside_the_user_says_what_it_takes_and_leaves_
 def test_a_run_that_may_cost_more_than_a_dollar_is_asked_about(rewardgen):
     dear = ("run", POINT, "--model", "openai/gpt-5.1", "--generations", 20, "--candidates", 20)
     done = rewardgen(*dear, OPENAI_API_KEY="x")
-    assert done.returncode == 2 and "may cost" in done.stderr and "--max-cost" in done.stderr
+    assert done.returncode == 3 and "may cost" in done.stderr and "--max-cost" in done.stderr
 
 
 def test_a_run_that_may_train_for_days_is_asked_about(rewardgen):
     done = rewardgen("run", POINT, "--env-steps", 4096, "--generations", 1000, "--candidates", 500)
-    assert done.returncode == 2 and " days" in done.stderr and "--max-minutes" in done.stderr
+    assert done.returncode == 3 and " days" in done.stderr and "--max-minutes" in done.stderr
 
 
 def test_the_human_reward_is_no_target_where_there_is_none(rewardgen, tmp_path):

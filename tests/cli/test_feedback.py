@@ -73,7 +73,7 @@ def test_a_finished_run_from_elsewhere_is_asked_about_before_it_goes_on(rewardge
     write_run(tmp_path / "runs")
     assert rewardgen("resume", "latest").returncode == 0
     done = rewardgen("resume", "latest", "--generations", "1")
-    assert done.returncode == 2 and "was not started here by you" in done.stderr
+    assert done.returncode == 3 and "was not started here by you" in done.stderr
 
 
 def test_no_generations_are_no_way_to_go_on(rewardgen, finished_run):

@@ -52,7 +52,7 @@ def pages():
 def test_every_command_has_help_with_an_example_and_json(pages):
     for command in pages.keys() - {""}:
         assert f"Example: rewardgen {command}" in pages[command]
-        assert "--json" in pages[command] or command == "play"
+        assert "--json" in pages[command] or command in ("play", "mcp")
 
 
 def test_every_option_that_is_named_exists(pages):

@@ -19,7 +19,7 @@ OFF = ("run", "no_such_task", "--sandbox", "off")
 
 def test_without_a_terminal_it_is_refused_with_the_option_that_confirms_it(rewardgen, tmp_path):
     done = rewardgen(*OFF)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (3, "")
     assert "only the reward language keeps generated code from your files" in done.stderr
     assert "hint: add `--yes`" in done.stderr
     assert list(tmp_path.iterdir()) == []
@@ -67,7 +67,7 @@ def test_a_file_that_names_code_or_an_address_is_asked_about_once(rewardgen, tmp
     file.write_text(text)
     command = (*words, "x.toml")
     unasked = rewardgen(*command)
-    assert unasked.returncode == 2 and "x.toml decides:" in unasked.stderr and "add `--yes`" in unasked.stderr
+    assert unasked.returncode == 3 and "x.toml decides:" in unasked.stderr and "add `--yes`" in unasked.stderr
     assert ("api base http://192.0.2.1/v1: receives the key" in unasked.stderr) == (words[0] == "run")
     assert "nothing was started" in on_a_terminal(tmp_path, "n\n", command)[1]
     _, agreed = on_a_terminal(tmp_path, "y\n", command)

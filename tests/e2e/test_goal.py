@@ -129,7 +129,7 @@ def test_without_a_terminal_a_goal_that_is_not_measured_needs_yes(served, tmp_pa
     _, settings = served
     arguments = ["run", POINT, *SHORTER, *options(settings)]
     done = rewardgen(*arguments, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "") and f"error: {AGAINST}" in done.stderr
+    assert (done.returncode, done.stdout) == (3, "") and f"error: {AGAINST}" in done.stderr
     assert "hint: add `--yes`" in done.stderr and not list((tmp_path / "runs").iterdir())
     done = rewardgen(*arguments, "--yes", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

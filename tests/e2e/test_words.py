@@ -63,14 +63,14 @@ def test_words_become_a_task_file_whose_metric_was_tried(drafted):
     assert told["trial"]["verdict"]["authors"][0]["faults"] == []
     assert "the metric holds" in made.stderr and "How exact?" in made.stderr
     text = (place / told["file"]).read_text()
-    assert "Nobody has read it" in text and WORDS in text
+    assert "a person may not have read it" in text and WORDS in text
     assert len(told["trial"]["authors"]) == 3
     assert all(WORDS not in json.dumps(body["messages"][0]) for body in asked)
 
 
 def test_nobody_to_confirm_stops_and_the_next_time_asks_for_nothing_again(drafted):
     place, (stopped, files, _), (_, asked_again) = drafted
-    assert stopped.returncode == 2 and "nobody has confirmed" in stopped.stderr
+    assert stopped.returncode == 3 and "nobody has confirmed" in stopped.stderr
     assert not files and not asked_again
     with server(GOOD) as chat:
         exists = new(chat, place, "--yes")

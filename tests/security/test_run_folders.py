@@ -267,7 +267,7 @@ def test_a_run_folder_has_no_effect(rewardgen, elsewhere, make, command, said):
     done = rewardgen(*command, OPENAI_API_KEY=SECRET)
     assert elsewhere.effects() == []
     assert said in " ".join(done.stderr.split())
-    assert done.returncode == (2 if said else 0)
+    assert done.returncode in ((2, 3) if said else (0,))
     assert "unexpectedly" not in done.stderr
 
 
