@@ -168,7 +168,7 @@ def test_prices_addresses_and_commands_that_an_agent_names_are_asked_about_once(
         again = await agent.until_ended(await agent.call("run", task="cartpole", options=options))
         assert "question" not in again and "error: " in again
         assert "up to 4.00 USD" in await agent.call("run", task="cartpole", options=options | {"max_cost": 4.0})
-        asked = await agent.call("run", task="cartpole", options={"model": "builtin,agent:touch x"})
+        asked = await agent.call("run", task="cartpole", options={"model": "openai/local,agent:touch x"})
         assert "runs as your own command" in asked and not (tmp_path / "x").exists()
         assert "USD" not in await agent.call("run", task="no_such_task", options={"max_cost": 0.5})
 
