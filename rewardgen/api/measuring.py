@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,6 +13,7 @@ from rewardgen.api.display import Table
 from rewardgen.api.runs import Run, RunCandidate
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number
+from rewardgen.core.physics import cannot_vary, conditions, parse_ranges, range_text
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.film.film import Film, plan_of
@@ -19,10 +23,12 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.records import RewardSpec, SliceResult
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS
+from rewardgen.store.transfer import Condition, Transfer, write_transfer
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import names_task
+from rewardgen.training.cache import get_or_measure
 from rewardgen.training.measuring import measured_policies
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.result_validation import PolicyMeasurement, TaskNames
@@ -33,6 +39,7 @@ MOST_EPISODES = 1000
 """Most episodes per policy."""
 Named = str | Path | Run | RunCandidate
 """`RUN`, `RUN:CANDIDATE`, or an object of this package."""
+Measured = Mapping[SliceSpec, PolicyMeasurement]
 
 
 class Measurement(NamedTuple):
@@ -58,6 +65,7 @@ class Evaluated(Table):
         policies: Measurement of each policy.
         films: Film of the median policy, if one was made.
         task_changed: Task files that changed since the run.
+        transfer: Measurements under changed physics, if ranges were given; kept in the run's folder.
     """
 
     def __init__(
@@ -68,9 +76,11 @@ class Evaluated(Table):
         policies: Sequence[Measurement],
         films: Sequence[Film],
         task_changed: Sequence[Path],
+        transfer: Transfer | None = None,
     ) -> None:
         self.id, self.phase, self.episodes = id, phase, episodes
         self.policies, self.films, self.task_changed = tuple(policies), tuple(films), tuple(task_changed)
+        self.transfer = transfer
 
     @property
     def fitness(self) -> Interval | None:
@@ -107,6 +117,7 @@ def evaluate(
     *,
     episodes: int = 100,
     seed: int = 1,
+    vary: Sequence[str] = (),
     film: bool = False,
     workers: int | None = None,
     runs_dir: str | Path = DEFAULT_RUNS_DIR,
@@ -119,6 +130,8 @@ def evaluate(
             are measured if there are any, else those of the search.
         episodes: Episodes per policy, at most 1000.
         seed: Seed of the episodes; 0 repeats those of the run.
+        vary: Ranges of the physics, as `friction=0.5:1.5`. Values of each are measured one at a time, then all ranges
+            drawn together; see `RunConfig.randomise` for the parameters.
         film: True to film the policy with the median fitness.
         workers: Worker processes; default: the CPU cores.
         runs_dir: Folder of the runs.
@@ -126,25 +139,81 @@ def evaluate(
 
     Raises:
         UsageError: The candidate has no policies, the task has no fitness, or the run is foreign and you did not agree.
-        RewardgenError: The task cannot be simulated.
+        RewardgenError: The task cannot be simulated, or its physics cannot change.
     """
+    ranges = parse_ranges(vary)
     require_whole("episodes of each policy", episodes, 1, MOST_EPISODES)
     reference = referred(target, Path(runs_dir))
     phase, slices = _trained(reference)
     if not reference.history.has_fitness:
         raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {reference.folder.word}`")
     require_trust(reference.history, agreed)
+    if ranges:
+        _require_varying(reference.history)
     if film:
         films_folder(reference.folder)
     with scratch_folder() as scratch:
         setup = _setup(reference.history, scratch, workers or usable_cores())
         paths = {result.spec: [reference.folder.policies / phase / str(result.policy)] for result in slices}
         spec = RewardSpec(candidate_id=reference.candidate, source=reference.source)
-        measured = measured_policies(setup, paths, {spec.candidate_id: spec}, seed=seed, episodes=episodes)
+        measure = partial(measured_policies, rewards={spec.candidate_id: spec}, seed=seed, episodes=episodes)
+        measured = measure(setup, paths)
+        varied = _varied(measure, setup, paths, [*conditions(ranges)]) if ranges else []
     policies = [_measurement(result, measured[result.spec]) for result in slices]
     folder, history, id = reference.folder, reference.history, reference.candidate
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
-    return Evaluated(id, phase, episodes, policies, films, changed(history.task_files))
+    transfer = None
+    if ranges:
+        transfer = Transfer(
+            candidate=id,
+            phase=phase,
+            trained=history.training.settings.get("randomise", ()) if history.training else (),
+            varied=tuple(range_text(name, bounds) for name, bounds in ranges.items()),
+            episodes=episodes,
+            seed=seed,
+            seeds=tuple(result.seed for result in slices),
+            trivial=max((probe.fitness for probe in history.card.probes), default=0.0) if history.card else 0.0,
+            conditions=(_condition((), measured), *varied),
+        )
+        write_transfer(folder, transfer)
+    return Evaluated(id, phase, episodes, policies, films, changed(history.task_files), transfer)
+
+
+def _varied(
+    measure: Callable[..., Measured],
+    setup: TrainerSetup,
+    paths: Mapping[SliceSpec, Sequence[Path]],
+    physics: Sequence[tuple[str, ...]],
+) -> list[Condition]:
+    """Measure policies under each setting of the physics; as many settings at a time as `setup` has workers."""
+    cancel = threading.Event()
+
+    def one(number: int) -> Condition:
+        alone = setup._replace(workers=1, scratch=setup.scratch / f"physics-{number}")
+        return _condition(physics[number], measure(alone, paths, physics=physics[number], cancel=cancel))
+
+    with ThreadPoolExecutor(setup.workers, thread_name_prefix="physics") as pool:
+        try:
+            return [*pool.map(one, range(len(physics)))]
+        except BaseException:
+            cancel.set()
+            raise
+
+
+def _condition(physics: tuple[str, ...], measured: Measured) -> Condition:
+    sound = {spec.seed: one for spec, one in measured.items() if one.fitness is not None and not one.problem}
+    return Condition(
+        physics=physics,
+        fitness={seed: one.fitness for seed, one in sound.items() if one.fitness is not None},
+        success={seed: one.success_rate for seed, one in sound.items() if one.success_rate is not None},
+        problem=next((one.problem for one in measured.values() if one.problem), ""),
+    )
+
+
+def _require_varying(history: History) -> None:
+    assert history.config is not None
+    if not get_or_measure(history.config.task, limits_of(history)).varies:
+        raise cannot_vary()
 
 
 def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:

@@ -27,7 +27,7 @@ from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import OnProgress
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.retraining import RewardTraining, train_reward
-from rewardgen.training.setup import card_for, settings_for, trainer_of
+from rewardgen.training.setup import card_for, randomised, settings_for, trainer_of
 from rewardgen.ui.console import training_line
 from rewardgen.view.reference import Reference
 
@@ -127,6 +127,7 @@ def train(
     trainer: str | None = None,
     device: Device | Literal["auto"] = "cpu",
     bonus: Bonus | None = None,
+    randomise: Sequence[str] = (),
     folder: str | Path | None = None,
     trainings: str | Path = TRAININGS,
     workers: int | None = None,
@@ -148,6 +149,8 @@ def train(
         trainer: Trainer for a task; default: the one that the task has settings for, or PPO.
         device: Device for a task: see `RunConfig.device`.
         bonus: Exploration bonus for a task: see `RunConfig.bonus`.
+        randomise: Ranges of the physics: see `RunConfig.randomise`; default: none for a task, those of the run for its
+            reward.
         folder: Folder of the results; default: a new one in `trainings/` of the run, or in `trainings`.
         trainings: Folder of the trainings of tasks.
         workers: Training processes; default: the CPU cores.
@@ -169,10 +172,10 @@ def train(
         message = "a run's reward is trained with the trainer, bonus and device of the run"
         raise UsageError(message, "name the task and give the reward's file instead")
     if run:
-        order, unused, notes = _of_run(run, reward, agreed)
+        order, unused, notes = _of_run(run, reward, randomise, agreed)
         has_fitness = run.history.has_fitness
     else:
-        order, unused, notes = _of_task(str(target), reward, trainer, device, bonus)
+        order, unused, notes = _of_task(str(target), reward, trainer, device, bonus, randomise)
         has_fitness = get_or_measure(order.task).card.has_fitness
     if steps is not None:
         settings = order.training.settings | {"env_steps": steps}
@@ -209,11 +212,12 @@ def _of_task(
     trainer: str | None,
     device: Device | Literal["auto"],
     bonus: Bonus | None,
+    randomise: Sequence[str],
 ) -> _Order:
     task = lasting_reference(named)
     measured = get_or_measure(task)
     trainer = trainer or trainer_of(measured)
-    settings = settings_for(trainer, measured, device=device, bonus=bonus)
+    settings = settings_for(trainer, measured, device=device, bonus=bonus, randomise=randomise)
     if reward is None and "human" not in measured.baselines:
         raise TaskError(f"{measured.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
     card_for(trainer, measured)  # raises if the trainer cannot learn the task's actions
@@ -222,7 +226,7 @@ def _of_task(
     return RewardTraining(task, measured.files, spec, training, names=TaskNames.of(measured.card)), 0, []
 
 
-def _of_run(reference: Reference, reward: str | Path | Reward | None, agreed: bool) -> _Order:
+def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise: Sequence[str], agreed: bool) -> _Order:
     history = reference.history
     config, training, card = history.config, history.training, history.card
     assert config is not None and training is not None and card is not None
@@ -232,6 +236,10 @@ def _of_run(reference: Reference, reward: str | Path | Reward | None, agreed: bo
         spec = RewardSpec(candidate_id=reference.candidate, source=reference.reward.source, is_baseline=is_own)
     else:
         spec = _spec(reward, history.baselines)
+    if randomise:
+        device = training.settings.get("device", "cpu")
+        ranges = randomised(training.trainer, get_or_measure(config.task), randomise, device)
+        training = training.model_copy(update={"settings": training.settings | {"randomise": ranges}})
     files = changed(history.task_files)
     notes = [f"The task has changed since the run: {', '.join(map(str, files))}."] if files else []
     task_files = get_or_measure(config.task).files if files else history.task_files

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from rich.table import Table
 from rich.text import Text
 
 from rewardgen.api.measuring import MOST_EPISODES, Evaluated, evaluate
@@ -28,12 +29,15 @@ from rewardgen.cli.output import (
 from rewardgen.core.config import Bonus, Device
 from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
+from rewardgen.core.physics import conditions, parse_ranges
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import BASELINES, Verdict
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
-from rewardgen.ui.console import results
+from rewardgen.store.transfer import STILL_EARNS, Transfer, TransferRow
+from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import findings_text
 from rewardgen.ui.tables import plain_table
+from rewardgen.view.transfers import transfer_cells
 
 Seeds = Annotated[int, Parameter(help="Number of seeds.", validator=Number(gte=1))]
 FirstSeed = Annotated[int | None, Parameter(help="First seed; default: one that the run has not used.")]
@@ -52,6 +56,17 @@ AnyDevice = Annotated[
 ]
 AnyBonus = Annotated[
     Bonus | None, Parameter(help="Exploration bonus, `rnd` or `count`, of the trainer `ppo`; tasks only.")
+]
+_PHYSICS = (
+    "a factor on `friction`, `mass`, `damping` or `gravity`, as in `friction=0.5:1.5`, or `delay=0:2`. Repeatable."
+)
+Vary = Annotated[
+    tuple[str, ...],
+    Parameter(help=f"Also measure under changed physics, value by value, then all drawn: {_PHYSICS}", negative=""),
+]
+Randomise = Annotated[
+    tuple[str, ...],
+    Parameter(help=f"Range of physics from which each training episode draws: {_PHYSICS}", negative=""),
 ]
 Folder = Annotated[
     Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
@@ -97,6 +112,7 @@ def train(
     first_seed: FirstSeed = None,
     trainer: Trainer = None,
     bonus: AnyBonus = None,
+    randomise: Randomise = (),
     device: AnyDevice = "cpu",
     folder: Folder = None,
     workers: Workers = None,
@@ -109,7 +125,7 @@ def train(
     More `--seeds` with the same other options train only the missing seeds.
     """
     options: dict[str, Any] = {"steps": steps, "seeds": seeds, "first_seed": first_seed, "trainer": trainer}
-    options |= {"bonus": bonus, "device": device, "folder": folder, "workers": workers}
+    options |= {"bonus": bonus, "randomise": randomise, "device": device, "folder": folder, "workers": workers}
     options |= {"runs_dir": runs_dir, "agreed": yes}
     training = train_reward(target, reward, **options)
     code = 1 if training.result.failure else 0
@@ -138,6 +154,7 @@ def eval_(
     *,
     episodes: Episodes = 100,
     seed: EpisodeSeed = 1,
+    vary: Vary = (),
     film: WithFilm = False,
     workers: Workers = None,
     yes: Agree = False,
@@ -146,12 +163,18 @@ def eval_(
 ) -> int:
     """Measure trained policies on fresh episodes."""
     options: dict[str, Any] = {"workers": workers, "runs_dir": runs_dir, "agreed": yes}
-    evaluation = evaluate(target, episodes=episodes, seed=seed, film=film, **options)
+    if vary:
+        settings = count(1 + len([*conditions(parse_ranges(vary))]), "setting")
+        messages().print(
+            f"measuring under {settings} of the physics, {episodes} episodes of each policy", soft_wrap=True
+        )
+    evaluation = evaluate(target, episodes=episodes, seed=seed, vary=vary, film=film, **options)
     films, code = [str(film.video) for film in evaluation.films], 0 if evaluation.fitness else 1
     if json:
         data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": episodes}
         data |= {"policies": evaluation.rows(), "films": films}
         data |= {"task_changed": [str(path) for path in evaluation.task_changed]}
+        data |= {"transfer": [_row_data(row) for row in evaluation.transfer.rows()]} if evaluation.transfer else {}
         print_json(data | _estimates(evaluation))
         return code
     table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
@@ -167,8 +190,31 @@ def eval_(
     results().print(f"\n{outcome}", soft_wrap=True)
     for path in films:
         results().print(f"film: {path}", soft_wrap=True)
-    next_steps((with_runs_dir(f"train {shlex.quote(target)}", runs_dir), "trains the reward with further seeds"))
+    step = with_runs_dir(f"train {shlex.quote(target)}", runs_dir)
+    if evaluation.transfer is None:
+        next_steps((step, "trains the reward with further seeds"))
+        return code
+    results().print()
+    results().print(_transfer_table(evaluation.transfer))
+    steps = [(with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir), "shows this as a picture")]
+    if earning := evaluation.transfer.earning():
+        ranges = " ".join(f"--randomise {text}" for text in earning)
+        steps.append((f"{step} {ranges}", f"trains where the policies keep {percent(STILL_EARNS)} or more"))
+    next_steps(*steps)
     return code
+
+
+def _transfer_table(transfer: Transfer) -> Table:
+    table = plain_table("physics", "fitness [95 %]", "success [95 %]", "kept", right=("kept",))
+    for cells in transfer_cells(transfer):
+        table.add_row(*cells)
+    return table
+
+
+def _row_data(row: TransferRow) -> dict[str, Any]:
+    """Return a row as plain data."""
+    data = row._asdict()
+    return data | {name: data[name] and data[name].model_dump() for name in ("fitness", "success")}
 
 
 def _estimates(measured: TrainedReward | Evaluated) -> dict[str, Any]:

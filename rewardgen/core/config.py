@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import ConfigDict, Field, model_validator
 
 from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.physics import parse_ranges
 from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.sequential import MOST_SEEDS
 from rewardgen.core.text import visible
@@ -106,6 +107,10 @@ class RunConfig(Frozen):
     """Exploration bonus in all trainings, for a task whose reward is rarely reached: `rnd`, the error of predicting a
     random network, or `count`, rarity of the observation. The bonus fades out before the last fifth of a training and
     never enters fitness. Only the trainer `ppo` has one."""
+    randomise: tuple[str, ...] = Field(default=(), strict=False)
+    """Range of the physics from which each training episode draws: a factor on `friction`, `mass`, `damping` or
+    `gravity`, as in `friction=0.5:1.5`, or control steps of `delay` of the actions, as in `delay=0:2`. Repeatable. The
+    fitness is measured with the task's own physics (docs/transfer.md)."""
     device: Device | Literal["auto"] = "cpu"
     """Device of simulation and learning: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or
     `warp-cpu`, the GPU's code on the CPU. Fitness is always measured on the CPU."""
@@ -168,6 +173,7 @@ class RunConfig(Frozen):
 
     @model_validator(mode="after")
     def _options_fit_together(self) -> RunConfig:
+        parse_ranges(self.randomise)
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
         if (self.stages or self.evolve_observation) and self.strategy == "best-of-n":

@@ -26,6 +26,7 @@ from rewardgen.training.setup import policies_see
 from rewardgen.view.comparisons import comparison_facts, told_record
 from rewardgen.view.facts import lineage, parent_diffs, unified_diff
 from rewardgen.view.rows import Live, failure_text, search_rows
+from rewardgen.view.transfers import transfer_facts
 
 REPORT = "report.html"
 MOST_BYTES = 4_800_000
@@ -86,6 +87,7 @@ def report_html(
         "task": card.name if card else "",
         "model": "built-in designer" if config is None or config.model == BUILTIN else config.model,
         "compared": comparison_facts(history),
+        "transfer": (transfer := transfer_facts(folder, history)),
         "spent": ledger_of(history, calls),
         "report": reward_report(history),
         "origins": origins(folder, history, status),
@@ -99,6 +101,7 @@ def report_html(
         "has_fitness": history.has_fitness,
         "finals": _finals(history),
         "featured": featured,
+        "transfer": transfer.points if transfer else [],
         "films": [reel["video"] for reel in reels],
         "blocks": {},
     }

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco
 import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.physics import cannot_vary
 from rewardgen.sim.tensors import put_rows, rows_of
 
 CONTACT_FORCES = "cfrc_ext"
@@ -36,6 +39,10 @@ class ModelFacts:
         """See `Simulator.names`; a kind is a noun of mjModel, such as `body`, `joint`, `sensor` or `key`."""
         count = getattr(self.model, {"joint": "njnt", "actuator": "nu"}.get(kind, f"n{kind}"))
         return tuple(getattr(self.model, kind)(index).name for index in range(count))
+
+    def vary(self, which: Tensor, factors: Mapping[str, Tensor]) -> None:
+        """See `Simulator.vary`."""
+        raise cannot_vary()
 
 
 class LiveFields(ModelFacts):

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
 
 import mujoco
 import numpy as np
@@ -16,6 +17,14 @@ from torch import Tensor
 
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields, without_contact_forces
+
+_VARIED = {
+    "friction": ("geom_friction", "pair_friction"),
+    "mass": ("body_mass", "body_inertia"),
+    "damping": ("dof_damping",),
+    "gravity": ("opt.gravity",),
+}
+"""Fields of the model by the parameter that multiplies them."""
 
 
 class CpuSimulator(LiveFields):
@@ -90,6 +99,15 @@ class CpuSimulator(LiveFields):
             self._arrays[CONTACT_FORCES][rows] = 0.0
         self._remember(which)
         self._fresh = self._fresh or len(which) == self.num_envs
+
+    def vary(self, which: Tensor, factors: Mapping[str, Tensor]) -> None:
+        """See `Simulator.vary`."""
+        rows = which.numpy()
+        for name, factor in factors.items():
+            for field in _VARIED[name]:
+                own = np.asarray(attrgetter(field)(self.model))
+                self._batch.expand(field)[rows] = own * factor.numpy().reshape(-1, *[1] * own.ndim)
+        self._batch.set_const(rows)
 
     def _update_contact_forces(self, scratch: mujoco.MjData, ids: Iterable[int]) -> None:
         """Compute contact forces of the last substep, as Gymnasium does after `mj_step`."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import mujoco
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import MachineError
 from rewardgen.core.extras import install_hint
+from rewardgen.core.physics import cannot_vary
 from rewardgen.core.registry import Registry
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 
@@ -97,6 +99,18 @@ class Simulator(Protocol):
             True for envs that diverged, (N,) bool.
         """
         ...
+
+    def vary(self, which: Tensor, factors: Mapping[str, Tensor]) -> None:
+        """Multiply values of the model in some envs, until the next call; called before their `reset`.
+
+        Args:
+            which: Envs, (n,) int64.
+            factors: Parameter of `rewardgen.core.physics` to the factor in each env, (n,).
+
+        Raises:
+            TaskError: The simulator cannot change its model.
+        """
+        raise cannot_vary()
 
 
 class MujocoSimulator(Simulator, Protocol):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 import torch
 from torch import Tensor
 
+from rewardgen.core.physics import Ranges
 from rewardgen.sim.contract import require, state_problems, tensor_problems, termination_problems, variable_problems
 from rewardgen.sim.draws import Draws, stream_keys
 from rewardgen.sim.episodes import with_previous
@@ -19,6 +20,7 @@ from rewardgen.sim.protocol import Simulator
 from rewardgen.sim.sim_view import Start, StateView
 from rewardgen.sim.tensors import put_rows, rows_of
 from rewardgen.sim.variables import Var
+from rewardgen.sim.variation import Variation
 from rewardgen.sim.vec_env import DIVERGED, ActFunction, Step, VecEnv
 
 
@@ -84,6 +86,7 @@ class SimulatorEnv(VecEnv):
         self._episode = torch.zeros_like(self._all)
         self._episode_step = torch.zeros_like(self._all)
         self._previous: dict[str, Tensor] = {}
+        self._variation: Variation | None = None
         self._awake = torch.ones_like(self._all, dtype=torch.bool)
         self._awake_ids: Tensor | None = None
         self._by_mask = False
@@ -101,6 +104,10 @@ class SimulatorEnv(VecEnv):
             if staggered:
                 self._episode_step = self._index * self.episode_steps // (self._index.max() + 1)
             return self._observe(self.view)
+
+    def vary(self, ranges: Ranges) -> None:
+        """See `VecEnv.vary`."""
+        self._variation = Variation(ranges, self._simulator)
 
     def rest(self, which: Tensor) -> None:
         """See `VecEnv.rest`."""
@@ -143,7 +150,8 @@ class SimulatorEnv(VecEnv):
     def step(self, action: Tensor) -> Step:
         """See `VecEnv.step`."""
         action = action.float().clamp(self.action_low, self.action_high)
-        self._simulator.step(action, self._awake_ids)
+        applied = self._variation.delayed(action) if self._variation else action
+        self._simulator.step(applied, self._awake_ids)
         self._episode_step += self._awake
         diverged = self._simulator.restore_diverged()
         self._advanced()
@@ -186,7 +194,10 @@ class SimulatorEnv(VecEnv):
     def _begin(self, which: Tensor) -> None:
         """Begin the next episode of some envs, (n,) int64 or (N,) bool."""
         episode = rows_of(self._episode, which)
-        draw = Draws(stream_keys(rows_of(self._seeds, which), rows_of(self._index, which), episode))
+        stream = rows_of(self._seeds, which), rows_of(self._index, which), episode
+        draw = Draws(stream_keys(*stream))
+        if self._variation:
+            self._variation.begin(which, *stream)
         rows = self._all if which.dtype == torch.bool else which  # `reset` gets copies, and may write into them
         state = self._dynamics.reset(self.view.of_envs(rows), draw)
         require(state_problems(state, len(which), *self._simulator.state_size))

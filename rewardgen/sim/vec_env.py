@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
+from rewardgen.core.physics import Ranges, cannot_vary
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,6 +121,16 @@ class VecEnv(Protocol):
     def rest(self, which: Tensor) -> None:
         """Pause some envs, (N,) bool, until the next `reset`; no episode ends in a paused env."""
         ...
+
+    def vary(self, ranges: Ranges) -> None:
+        """Draw the physics of each episode from ranges, from the next `reset` on.
+
+        Rewards read the action of the policy, not the delayed one.
+
+        Raises:
+            TaskError: The physics cannot change.
+        """
+        raise cannot_vary()
 
     def perturb(self, number: int) -> Tensor | None:
         """Move all envs to states between their present states and random states, and begin episodes there.

@@ -183,6 +183,8 @@ class TrainerSettings(Frozen):
     """Number of evaluations, spread evenly over training, the last one at its end."""
     evaluation_envs: int = 8
     """Episodes per slice and evaluation, on separate envs."""
+    randomise: tuple[str, ...] = ()
+    """Ranges of the physics from which each training episode draws, as `friction=0.5:1.5`; evaluations vary nothing."""
     origin: str = ""
     """Sentence on the source of the settings, if neither the defaults nor the task."""
 

@@ -36,6 +36,8 @@ class MeasuredTask(Frozen):
     """Id of the Gymnasium environment, if it has one."""
     on_device: bool = False
     """True if the task can be simulated on a device other than the CPU."""
+    varies: bool = False
+    """True if the physics can change."""
     solved_fitness: float | None = None
     files: dict[str, str]
     """Digests of the task's files: see `rewardgen.tasks.fingerprint`."""

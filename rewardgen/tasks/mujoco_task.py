@@ -51,7 +51,7 @@ class MujocoTask(Task):
     Relative to the file of the class that sets it, or one of `gymnasium:hopper.xml`, `dm_control:cheetah.xml` and
     `shipped:cartpole.xml`.
     """
-    on_device = True
+    on_device = varies = True
     simulator: ClassVar[str] = MUJOCO_CPU
     """Name of the simulator in `rewardgen.sim.protocol.SIMULATORS`."""
     frame_skip: ClassVar[int] = 1

@@ -69,6 +69,8 @@ class Task(Protocol):
     """Fitness from which a person who watched the episode would call the task solved."""
     on_device: ClassVar[bool] = False
     """True if `make_envs` also simulates on devices other than the CPU."""
+    varies: ClassVar[bool] = False
+    """True if its envs can `vary` their physics."""
     slow: ClassVar[bool] = False
     """True if training takes too long on two cores; tables of all tasks leave the task out."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {}

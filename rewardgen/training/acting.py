@@ -13,7 +13,9 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError
+from rewardgen.core.physics import parse_ranges
 from rewardgen.sim.episodes import record_episodes
+from rewardgen.sim.vec_env import VecEnv
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
@@ -31,7 +33,8 @@ def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
 
     Args:
         payload: `task`; `folder` with the policy files; `kinds` of policies as in `POLICY_KINDS`; `seed` and number of
-            `episodes`; `plays`: for each policy its `file`, its `reward`, and the purpose of its `starts`.
+            `episodes`; ranges of the `physics`; `plays`: for each policy its `file`, its `reward`, and the purpose of
+            its `starts`.
         report: Not used.
 
     Returns:
@@ -46,14 +49,16 @@ def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
         reward, starts = RewardSpec.model_validate(play["reward"]), derive_seed(payload["seed"], play["starts"])
         try:
             policy = load_policy(Path(payload["folder"], play["file"]))
-            _recorded(task, policy, reward, starts, payload["episodes"]).save(Path(play["file"]))
+            envs = task.make_envs([starts], payload["episodes"])
+            if ranges := parse_ranges(payload["physics"]):
+                envs.vary(ranges)
+            _recorded(task, policy, reward, envs).save(Path(play["file"]))
         except RewardgenError as error:
             problems[play["file"]] = error.message
     return {"problems": problems}
 
 
-def _recorded(task: Task, policy: Policy, reward: RewardSpec, seed: int, episodes: int) -> ReplayedPolicy:
-    envs = task.make_envs([seed], episodes)
+def _recorded(task: Task, policy: Policy, reward: RewardSpec, envs: VecEnv) -> ReplayedPolicy:
     rewards = Rewards([reward], [SliceSpec(candidate_id=reward.candidate_id, seed=0)], input_names(task))
     eyes = Eyes(rewards, envs)
     blind = policy.observation_size == envs.observation_size  # of a trainer without eyes

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import RunFolderError, TaskError, lacks_memory
 from rewardgen.core.files import write_atomic
+from rewardgen.core.physics import parse_ranges
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.sim.vec_env import HIDDEN, VecEnv
@@ -93,7 +94,7 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
 
     Args:
         payload: `task`, `folder` with the policy files, `slices`, `seed`, `episodes` per policy; optionally a folder
-            `keep` for recorded episodes, and `kinds` of policies as in `POLICY_KINDS`.
+            `keep` for recorded episodes, `kinds` of policies as in `POLICY_KINDS`, and ranges of the `physics`.
         report: Not used.
 
     Returns:
@@ -146,6 +147,8 @@ def _measure(
     seeds = [derive_seed(payload["seed"], evaluation_starts(spec.seed)) for spec in owners]
     stack = side_by_side([policy for last in policies.values() for policy in last])
     envs = task.make_envs(seeds, episodes)
+    if ranges := parse_ranges(payload.get("physics", ())):
+        envs.vary(ranges)
     evaluation = evaluate(task, envs, stack)
     rows = envs.num_envs // len(seeds)  # a few more than asked for where several agents share an env
     measured = {}

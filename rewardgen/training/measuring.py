@@ -65,6 +65,7 @@ def measured_policies(
     *,
     seed: int = EVALUATION_SEED,
     episodes: int = STARTS,
+    physics: Sequence[str] = (),
     cancel: threading.Event | None = None,
 ) -> dict[SliceSpec, PolicyMeasurement]:
     """Measure stored policies in `setup.workers` processes, over a number of episodes each.
@@ -78,6 +79,7 @@ def measured_policies(
         rewards: The rewards that they were trained with, by candidate.
         seed: Seed of the episodes' starts; by default that of runs.
         episodes: Episodes of each policy.
+        physics: Ranges from which each episode draws its physics; by default the task's own.
         cancel: Ends the workers when set.
 
     Raises:
@@ -107,7 +109,8 @@ def measured_policies(
                 if (copies / name).exists()
             ]
             limits = limits_for(len(own), setup.limits, setup.settings)
-            unable |= act(setup.task, plays, copies, replays, scratch / f"act-{id}", limits, seed, episodes, cancel)
+            place = scratch / f"act-{id}"
+            unable |= act(setup.task, plays, copies, replays, place, limits, seed, episodes, cancel, physics)
         problems = {spec: unable[name] for spec in seeing for name in policy_names(spec) if name in unable}
         able = [spec for spec in seeing if spec not in problems]
         groups = (copies, [spec for spec in mine if spec not in seeing]), (replays, able)
@@ -115,7 +118,7 @@ def measured_policies(
             measurement
             for folder, group in groups
             if group
-            for measurement in _measured(setup, group, folder, scratch / folder.name, cancel, seed, episodes)
+            for measurement in _measured(setup, group, folder, scratch / folder.name, cancel, seed, episodes, physics)
         ]
 
     with ThreadPoolExecutor(setup.workers, thread_name_prefix="measure") as pool:
@@ -147,6 +150,7 @@ def act(
     seed: int,
     episodes: int,
     cancel: threading.Event | None = None,
+    physics: Sequence[str] = (),
 ) -> dict[str, str]:
     """Write the actions of policies in a folder to another, as files of the kind `replay`, under the same names.
 
@@ -164,6 +168,7 @@ def act(
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
         "seed": seed,
         "episodes": episodes,
+        "physics": [*physics],
         "plays": [{**play._asdict(), "reward": play.reward.model_dump(mode="json")} for play in plays],
     }
     try:
@@ -219,6 +224,7 @@ def _measured(
     cancel: threading.Event | None,
     seed: int,
     episodes: int,
+    physics: Sequence[str],
 ) -> list[PolicyMeasurement]:
     """Measure slices in one process or, if that fails, in one process each: a task may fail for one policy alone."""
     payload = {
@@ -228,6 +234,7 @@ def _measured(
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
         "seed": seed,
         "episodes": episodes,
+        "physics": [*physics],
         "keep": str(scratch),
     }
     limits = limits_for(len(slices), setup.limits, setup.settings)
@@ -242,7 +249,9 @@ def _measured(
         if len(slices) == 1:
             return [PolicyMeasurement.failed(slices[0], error.message)]
         places = {spec: scratch / f"{number}" for number, spec in enumerate(slices)}
-        parts = (_measured(setup, [spec], folder, place, cancel, seed, episodes) for spec, place in places.items())
+        parts = (
+            _measured(setup, [spec], folder, place, cancel, seed, episodes, physics) for spec, place in places.items()
+        )
         return [measurement for part in parts for measurement in part]
     for name in (episodes_name(measurement.spec) for measurement in measured if measurement.kept):
         write_atomic(setup.scratch / "episodes" / name, read_plain(scratch / name, setup.limits.file_bytes))

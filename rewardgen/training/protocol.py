@@ -111,6 +111,8 @@ class TrainerKind(NamedTuple):
     """Changes of the settings by name; where a task has no settings of its own, they race with the usual ones."""
     has_eyes: bool = False
     """True if its policies see stages and what their reward observes; see `rewardgen.training.shared.eyes`."""
+    randomises: bool = False
+    """True if its training envs draw their physics from the setting `randomise`."""
     continues: bool = False
     """True if its trainings can begin from a trained policy, as chains do."""
 

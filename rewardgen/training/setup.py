@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Literal
 from rewardgen.core.config import Bonus, Device, RunConfig
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
+from rewardgen.core.physics import cannot_vary, in_words, parse_ranges, range_text
 from rewardgen.reward.observation import eyes_text
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
@@ -22,6 +24,7 @@ from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
 _BONUS_NOTE = "In the first four fifths of training, a bonus for rare observations is added to the reward."
+_PHYSICS_NOTE = "Each training episode draws its physics: {}. Fitness is measured with the task's own physics."
 USUAL = "usual"
 """Name of a trainer's defaults where settings race."""
 
@@ -37,6 +40,7 @@ def settings_for(
     env_steps: int | None = None,
     device: Device | Literal["auto"] = "cpu",
     bonus: Bonus | None = None,
+    randomise: Sequence[str] = (),
 ) -> TrainerSettings:
     """Return the settings of a trainer on a task: the task's, else tuned ones for its environment, else the defaults.
 
@@ -51,7 +55,7 @@ def settings_for(
         task.training[trainer] if trainer in task.training else kind.tuned(task.environment)
     )
     if isinstance(settings, DeviceSettings) and task.on_device:
-        settings = settings.on(_available(device))
+        settings = settings.on(_available("cpu" if randomise and device == "auto" else device))
         if settings.device != "cpu" and not find_spec("mujoco_warp"):
             raise MachineError("`--device` needs MuJoCo Warp, which is not installed", install_hint("gpu"))
     elif device not in ("cpu", "auto"):
@@ -60,8 +64,28 @@ def settings_for(
     if bonus and "bonus" not in kind.settings.model_fields:
         message = f"the trainer `{trainer}` has no exploration bonus"
         raise UsageError(message, f"leave out `--bonus`, or train with `--trainer {DEFAULT_TRAINER}`")
-    changes = {"env_steps": env_steps, "bonus": bonus}
+    ranges = randomised(trainer, task, randomise or settings.randomise, getattr(settings, "device", "cpu"))
+    changes = {"env_steps": env_steps, "bonus": bonus, "randomise": ranges or None}
     return settings.model_copy(update={name: value for name, value in changes.items() if value is not None})
+
+
+def randomised(trainer: str, task: MeasuredTask, ranges: Sequence[str], device: str) -> tuple[str, ...]:
+    """Return ranges of the physics for the trainings of a task on a device; see `parse_ranges`.
+
+    Raises:
+        UsageError: The trainer does not randomise, or not on the device; or a range is invalid.
+        TaskError: The task cannot vary.
+    """
+    if not ranges:
+        return ()
+    if not TRAINERS.get(trainer).randomises:
+        hint = f"leave out `--randomise`, or train with `--trainer {DEFAULT_TRAINER}`"
+        raise UsageError(f"the trainer `{trainer}` does not randomise physics", hint)
+    if not task.varies:
+        raise cannot_vary()
+    if device != "cpu":
+        raise UsageError("`--randomise` changes physics on the CPU only", "leave out `--device`")
+    return tuple(range_text(name, bounds) for name, bounds in parse_ranges(ranges).items())
 
 
 def raced_settings(config: RunConfig, task: MeasuredTask, usual: TrainerSettings) -> dict[str, TrainerSettings]:
@@ -90,6 +114,7 @@ def card_for(
     seeds: int = 0,
     device: Device | Literal["auto"] = "cpu",
     bonus: Bonus | None = None,
+    randomise: Sequence[str] = (),
 ) -> TaskCard:
     """Return a task's card with its learner, settings and number of seeds (0 if unknown); see `settings_for`.
 
@@ -97,12 +122,13 @@ def card_for(
         UsageError: As `settings_for`, or the trainer cannot learn the task's actions.
     """
     trainer = trainer or trainer_of(task)
-    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device, bonus)
+    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device, bonus, randomise)
     if task.card.choices and not kind.chooses:
         message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(message, "train with `--trainer sb3-ppo`")
     bonus_note = _BONUS_NOTE if getattr(settings, "bonus", None) else ""
-    notes = " ".join(filter(None, (kind.notes, settings.origin, bonus_note)))
+    physics_note = _PHYSICS_NOTE.format(in_words(settings.randomise)) if settings.randomise else ""
+    notes = " ".join(filter(None, (kind.notes, settings.origin, bonus_note, physics_note)))
     update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
     return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})
 

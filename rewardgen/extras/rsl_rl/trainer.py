@@ -42,5 +42,6 @@ TRAINERS.register(
         notes=NORMALISED,
         chooses=False,
         loader=STANDALONE,
+        randomises=True,
     ),
 )

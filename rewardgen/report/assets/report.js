@@ -295,10 +295,10 @@
     const few = mean.length > 1 ? [el("div", { class: "charts" }, data.has_fitness && over("fitness", "Fitness, by seed and mean", "var(--accent)"), over("pay", "Return per episode, by seed and mean", "var(--human)"), data.has_fitness && against, ended)] : [];
     return [el("h3", {}, `Training: ${title}`), ...few, el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": `Seeds, ${title}` }, table)];
   }
-  function legend(names) {
+  function legend(names, tint = (_, index) => hue(index)) {
     return el("p", { class: "key" }, names.map((name, index) => {
       const swatch = el("span", { class: "swatch" });
-      swatch.style.background = hue(index);
+      swatch.style.background = tint(name, index);
       return el("span", {}, swatch, name);
     }));
   }
@@ -370,6 +370,28 @@
     }]);
   }
 
+  function transfers() {
+    const tints = new Map(data.transfer.map(({ id, chosen }) => [id, colour(id, chosen)]));
+    if (tints.size > 1) $("#transfers").before(legend([...tints.keys()], (id) => tints.get(id)));
+    for (const name of new Set(data.transfer.map((each) => each.name))) {
+      const points = data.transfer.filter((each) => each.name === name);
+      const seeds = points.flatMap((each) => each.seeds.map((fitness) => ({ ...each, fitness })));
+      const stroke = ({ id }) => tints.get(id);
+      $("#transfers").append(titled(`Fitness by ${name}: estimate and each policy`, () => [{
+        height: 190, marginLeft: 46, marginRight: 14, marginBottom: 36, y: axis,
+        x: { label: name === "delay" ? "control steps" : "factor", ticks: [...new Set(points.map(({ value }) => value))], tickFormat: number },
+        ariaLabel: `Fitness by ${name}: ` + points.map(({ id, value, fitness }) => `${id} ${number(fitness)} at ${number(value)}`).join("; "),
+        marks: [
+          Plot.ruleX([name === "delay" ? 0 : 1], { stroke: "var(--quiet)", strokeDasharray: "4 4" }),
+          Plot.dot(seeds, { x: "value", y: "fitness", r: 2, fill: stroke, fillOpacity: 0.4 }),
+          Plot.line(points, { x: "value", y: "fitness", z: "id", stroke, strokeWidth: 2 }),
+          Plot.dot(points, { x: "value", y: "fitness", r: 3, fill: stroke }),
+          Plot.tip(points, Plot.pointer({ x: "value", y: "fitness", title: ({ id, value, fitness }) => `${id}, ${name} ${number(value)}\n${number(fitness)}`, fill: "var(--surface)", stroke: "var(--line)" })),
+        ],
+      }]));
+    }
+  }
+
   function films() {
     const video = $("#video");
     if (!video) return;
@@ -419,6 +441,7 @@
   progress();
   tree();
   films();
+  transfers();
   general();
   const wanted = rows.has(named()) || own.has(named()) ? named() : null;
   unpack(`detail/${data.featured}`).then(shares);

@@ -67,6 +67,7 @@ TRAINERS.register(
         profiles=PROFILES,
         loader=STANDALONE,
         has_eyes=True,
+        randomises=True,
         continues=True,
     ),
 )

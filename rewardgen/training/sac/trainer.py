@@ -16,5 +16,8 @@ def sac_trainer(setup: TrainerSetup) -> ProcessTrainer:
     return ProcessTrainer(setup, TRAIN_SAC)
 
 
-TRAINERS.register("sac", TrainerKind(sac_trainer, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True))
+TRAINERS.register(
+    "sac",
+    TrainerKind(sac_trainer, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True, randomises=True),
+)
 """`NORMALISED` holds: rewards are divided by the deviation of the return."""

@@ -29,5 +29,5 @@ for _name, _settings, _notes in (
     ("td3", Sb3Td3Settings, _OFF_POLICY),
 ):
     _learner, _tuned = f"{_name.upper()} (Stable-Baselines3)", partial(tuned, _name)
-    _kind = TrainerKind(sb3_trainer, _settings, _learner, _notes, _name == "ppo", _tuned, STANDALONE)
+    _kind = TrainerKind(sb3_trainer, _settings, _learner, _notes, _name == "ppo", _tuned, STANDALONE, randomises=True)
     TRAINERS.register(f"sb3-{_name}", _kind)

@@ -21,7 +21,7 @@ from rewardgen.training.policies import PolicyStack
 from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rollout import Collector, Rollout
 from rewardgen.training.shared.seeding import slice_generators
-from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
+from rewardgen.training.shared.slices import Report, Slices, training_envs
 
 
 class SavedStack(PolicyStack, Protocol):
@@ -84,7 +84,7 @@ class SliceBatch:
         seeds = [spec.seed for spec in job.slices]
         settings: Any = job.settings
         device = settings.device
-        envs = envs_on(device, task, derived(seeds, "training"), settings.num_envs)
+        envs = training_envs(device, task, seeds, settings)
         self._settings = settings.model_copy(update={"num_envs": envs.num_envs // len(seeds)})
         self._slices = Slices(task, job, report, device, has_eyes=True)
         eyes = Eyes(self._slices.rewards, envs)

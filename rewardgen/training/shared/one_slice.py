@@ -20,7 +20,7 @@ from rewardgen.training.artifacts import TrainJob
 from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.policies import side_by_side
 from rewardgen.training.shared.seeding import derive_seed
-from rewardgen.training.shared.slices import Report, Slices, derived, envs_on
+from rewardgen.training.shared.slices import Report, Slices, training_envs
 
 Job = TypeVar("Job", bound=TrainJob)
 
@@ -54,7 +54,7 @@ class SliceTraining(ABC):
     ) -> None:
         (spec,) = job.slices
         settings: Any = job.settings
-        self.envs = envs_on(device, task, derived([spec.seed], "training"), settings.num_envs)
+        self.envs = training_envs(device, task, [spec.seed], settings)
         self.seed = derive_seed(spec.seed, "learner")
         self._begins = torch.ones(1, self.envs.num_envs, dtype=torch.bool, device=self.envs.device)
         least = self.envs.num_envs * rollout_steps if rollout_steps else 1

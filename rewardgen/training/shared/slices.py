@@ -13,6 +13,7 @@ import torch
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
+from rewardgen.core.physics import parse_ranges
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.sim.moments import leading_variables
 from rewardgen.sim.vec_env import VecEnv
@@ -189,6 +190,14 @@ def input_names(task: Task) -> set[str]:
 def derived(seeds: Sequence[int], purpose: str) -> list[int]:
     """Derive a seed for one purpose from each seed."""
     return [derive_seed(seed, purpose) for seed in seeds]
+
+
+def training_envs(device: Device, task: Task, seeds: Sequence[int], settings: Any) -> VecEnv:
+    """Make `num_envs` training envs for each seed of a slice; they `randomise` their physics as the settings say."""
+    envs = envs_on(device, task, derived(seeds, "training"), settings.num_envs)
+    if settings.randomise:
+        envs.vary(parse_ranges(settings.randomise))
+    return envs
 
 
 def envs_on(device: Device, task: Task, seeds: Sequence[int], envs_per_seed: int) -> VecEnv:

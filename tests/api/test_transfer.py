@@ -1,0 +1,169 @@
+"""Policies measured under changed physics, kept in the run's folder and shown in its report."""
+
+import json
+import shutil
+
+import pytest
+
+import rewardgen
+from rewardgen.api.measuring import Evaluated, Measurement
+from rewardgen.cli.app import main
+from rewardgen.core.errors import RunFolderError, TaskError, UsageError
+from rewardgen.core.statistics import Interval
+from rewardgen.report.page import report_html
+from rewardgen.store.run_folder import RunFolder
+from rewardgen.store.transfer import Condition, Transfer, read_transfer, write_transfer
+from tests.api.test_training import foreign, train
+from tests.report.test_page import data_of
+
+VARY = ("mass=0.5:4", "delay=0:1")
+
+
+@pytest.fixture(scope="module")
+def measured(run):
+    return rewardgen.evaluate(run["human"], episodes=8, vary=VARY, workers=2)
+
+
+def transfer(*conditions, seeds=(0, 1), trivial=0.0):
+    """Measurements of two policies; a condition is its physics and the fitness of each."""
+    made = [
+        Condition(physics=physics, fitness=dict(zip(seeds, values, strict=False))) for physics, *values in conditions
+    ]
+    fields = {"candidate": "g00-k0", "phase": "final", "varied": VARY, "episodes": 8, "seed": 1}
+    return Transfer(**fields, seeds=seeds, trivial=trivial, conditions=tuple(made))
+
+
+def test_each_value_is_measured_then_all_together_beside_the_tasks_own_physics(run, measured):
+    plain = rewardgen.evaluate(run["human"], episodes=8, workers=1)
+    assert plain.transfer is None
+    assert measured.rows() == plain.rows()
+    rows = measured.transfer.rows()
+    physics = [(), ("mass=0.5",), ("mass=0.75",), ("mass=2.5",), ("mass=4",), ("delay=1",), VARY]
+    assert [row.physics for row in rows] == physics
+    assert [(row.name, row.value) for row in rows[4:6]] == [("mass", 4.0), ("delay", 1.0)]
+    assert rows[0].fitness == plain.fitness
+    assert len({row.fitness.value for row in rows}) > 4
+    assert all(len(row.by_seed) == len(plain.policies) and row.success for row in rows)
+
+
+def test_the_number_of_workers_changes_no_measurement(run, measured):
+    assert rewardgen.evaluate(run["human"], episodes=8, vary=VARY, workers=1).transfer == measured.transfer
+
+
+def test_measurements_are_kept_and_shown(run, measured):
+    assert read_transfer(run.folder, "human") == measured.transfer
+    html = report_html(run.folder, run.history)
+    assert "Does it transfer?" in html and "mass 0.5:4, delay 0:1" in html
+    points = data_of(html)["transfer"]
+    assert [point["value"] for point in points if point["name"] == "mass"] == [0.5, 0.75, 1.0, 2.5, 4.0]
+    assert {point["id"] for point in points} == {"human"}
+
+
+def test_a_report_without_measurements_says_nothing_of_them(run, measured, tmp_path):
+    folder = RunFolder(tmp_path / run.id)
+    shutil.copytree(run.path, folder.path, ignore=shutil.ignore_patterns("transfer"))
+    assert "Does it transfer?" not in report_html(folder, run.history)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace('"mass=0.5"', '"<b>=0.5"'),
+        lambda text: text.replace('"candidate": "human"', '"candidate": "sparse"'),
+        lambda text: text.replace('"trivial": ', '"trivial": 1e999, "x": '),
+        lambda text: "nothing",
+    ],
+)
+def test_a_file_that_rewardgen_did_not_write_is_left_out(run, measured, tmp_path, damage):
+    folder = RunFolder(tmp_path / run.id)
+    shutil.copytree(run.path, folder.path)
+    file = folder.path / "transfer" / "human.json"
+    assert damage(file.read_text()) != file.read_text()
+    file.write_text(damage(file.read_text()))
+    assert "Does it transfer?" not in report_html(folder, run.history)
+
+
+def test_what_is_kept_is_counted_from_the_better_trivial_policy():
+    rows = transfer(((), 1.0, 1.0), (("mass=2",), 0.6, 0.6), (("mass=3",), 0.2, 0.1), trivial=0.2).rows()
+    assert [row.kept for row in rows] == pytest.approx([1.0, 0.5, -0.0625])
+    assert [row.kept for row in transfer(((), 0.1, 0.2), (("mass=2",), 0.3, 0.3), trivial=0.2).rows()] == [None, None]
+
+
+def test_a_policy_that_could_not_be_measured_leaves_no_fitness():
+    row = transfer(((), 1.0, 1.0), (("mass=2",), 0.6)).rows()[1]
+    assert row.fitness is None and row.kept is None
+
+
+def test_ranges_to_train_with_end_where_the_policies_stop_earning():
+    found = transfer(
+        ((), 1.0, 1.0),
+        (("friction=0.5",), 0.9, 0.9),
+        (("friction=0.75",), 0.1, 0.1),  # so 0.5 is out of reach
+        (("friction=1.25",), 0.8, 0.8),
+        (("friction=1.5",), 0.4, 0.4),
+        (("mass=0.5",), 0.0, 0.0),
+        (("mass=2",), 0.1, 0.1),
+        (("delay=1",), 0.7, 0.7),
+        (("delay=2",), 0.6, 0.6),
+        (VARY, 0.0, 0.0),
+    )
+    assert found.earning() == ("friction=1:1.25", "delay=0:2")
+
+
+def test_the_command_prints_a_table_and_the_ranges_to_train_with(run, measured, capfd):
+    arguments = ["eval", f"{run.id}:human", "--episodes", "8", "--runs-dir", str(run.path.parent), "--vary", VARY[0]]
+    assert main([*arguments, "--vary", VARY[1], "--json"]) == 0
+    rows = json.loads(capfd.readouterr().out)["transfer"]
+    assert [row["fitness"]["value"] for row in rows] == [row.fitness.value for row in measured.transfer.rows()]
+    assert main([*arguments, "--vary", VARY[1]]) == 0
+    shown = capfd.readouterr()
+    assert "the task's own" in shown.out and "delay 1" in shown.out
+    assert "7 settings of the physics" in shown.err
+    assert "--randomise" not in shown.err  # the policy earns no more than a trivial one
+
+
+def test_the_command_suggests_the_ranges_in_which_the_policies_earn(monkeypatch, capfd):
+    policies = [Measurement(seed, Interval(value=1, low=1, high=1), None, 1.0) for seed in (0, 1)]
+    found = transfer(((), 1.0, 1.0), (("mass=0.5",), 0.8, 0.8), (("mass=4",), 0.1, 0.1), (VARY, 0.1, 0.1))
+    evaluation = Evaluated("g00-k0", "final", 8, policies, [], [], found)
+    monkeypatch.setattr("rewardgen.cli.rewards.evaluate", lambda *_, **__: evaluation)
+    assert main(["eval", "latest", "--vary", "mass=0.5:4"]) == 0
+    shown = capfd.readouterr()
+    assert "rewardgen train latest --randomise mass=0.5:1 " in shown.err
+    assert "10 %" in shown.out
+
+
+def test_physics_that_cannot_change_and_ranges_that_are_none_are_refused_before_anything_is_measured(run, monkeypatch):
+    with pytest.raises(UsageError, match="is no range"):
+        rewardgen.evaluate(run, vary=["mass=2:1"])
+    config = run.history.config.model_copy(update={"task": "CartPole-v1"})
+    monkeypatch.setattr(run.history, "config", config)
+    with pytest.raises(TaskError, match="cannot change"):
+        rewardgen.evaluate(run, vary=VARY, agreed=True)
+
+
+def test_the_task_file_of_somebody_elses_run_is_not_measured_without_consent(run, tmp_path):
+    theirs = foreign(run, tmp_path)
+    with pytest.raises(UsageError, match="was not started here"):
+        rewardgen.evaluate(theirs, vary=VARY)
+    assert not (tmp_path / "trace").exists()
+
+
+def test_a_runs_reward_can_be_trained_with_ranges_that_the_run_had_not(run, tmp_path):
+    plain, _ = train(run.best, seeds=1, folder=tmp_path / "plain")
+    varied, _ = train(run.best, seeds=1, folder=tmp_path / "varied", randomise=["mass=0.5:2"])
+    assert plain.policies.keys() == varied.policies.keys()
+    one, other = (next(iter(trained.policies.values())).read_bytes() for trained in (plain, varied))
+    assert one != other
+    training = json.loads((tmp_path / "varied" / "training.json").read_text())["training"]
+    assert training["settings"]["randomise"] == ["mass=0.5:2"]
+
+
+def test_a_link_in_the_run_is_not_followed(run, measured, tmp_path):
+    folder = RunFolder(tmp_path / run.id)
+    folder.path.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (folder.path / "transfer").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunFolderError):
+        write_transfer(folder, measured.transfer)
+    assert not list((tmp_path / "elsewhere").iterdir())
