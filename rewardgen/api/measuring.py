@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen.api.display import Table
 from rewardgen.api.runs import Run, RunCandidate
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number
-from rewardgen.core.physics import cannot_vary, conditions, parse_ranges, range_text
+from rewardgen.core.physics import cannot_vary, conditions, parse_ranges
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.film.film import Film, plan_of
@@ -24,7 +22,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder
 from rewardgen.store.transfer import Condition, Transfer, write_transfer
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import names_task
@@ -32,6 +30,7 @@ from rewardgen.training.cache import get_or_measure
 from rewardgen.training.measuring import measured_policies
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.result_validation import PolicyMeasurement, TaskNames
+from rewardgen.training.retraining import read_training
 from rewardgen.training.setup import DEFAULT_TRAINER  # noqa: F401  (it registers the trainers)
 from rewardgen.view.reference import Reference, find_reference
 
@@ -39,7 +38,6 @@ MOST_EPISODES = 1000
 """Most episodes per policy."""
 Named = str | Path | Run | RunCandidate
 """`RUN`, `RUN:CANDIDATE`, or an object of this package."""
-Measured = Mapping[SliceSpec, PolicyMeasurement]
 
 
 class Measurement(NamedTuple):
@@ -126,8 +124,8 @@ def evaluate(
     """Measure trained policies on fresh episodes, in processes that load no generated code.
 
     Args:
-        target: A run, for its chosen reward; `RUN:CANDIDATE`; a `Run` or a `RunCandidate`. Policies of the fresh seeds
-            are measured if there are any, else those of the search.
+        target: A run, for its chosen reward; `RUN:CANDIDATE`; a `Run` or a `RunCandidate`; or a folder of `train`.
+            Policies of the fresh seeds are measured if there are any, else those of the search.
         episodes: Episodes per policy, at most 1000.
         seed: Seed of the episodes; 0 repeats those of the run.
         vary: Ranges of the physics, as `friction=0.5:1.5`. Values of each are measured one at a time, then all ranges
@@ -143,77 +141,64 @@ def evaluate(
     """
     ranges = parse_ranges(vary)
     require_whole("episodes of each policy", episodes, 1, MOST_EPISODES)
-    reference = referred(target, Path(runs_dir))
+    training = _training(target, agreed)
+    reference = training or referred(target, Path(runs_dir))
     phase, slices = _trained(reference)
     if not reference.history.has_fitness:
         raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {reference.folder.word}`")
     require_trust(reference.history, agreed)
-    if ranges:
-        _require_varying(reference.history)
+    task = reference.history.config.task if reference.history.config else ""
+    if ranges and not get_or_measure(task, limits_of(reference.history)).varies:
+        raise cannot_vary()
+    if film and training:
+        raise UsageError("trainings outside a run are not filmed", "leave out `--film`")
     if film:
         films_folder(reference.folder)
     with scratch_folder() as scratch:
         setup = _setup(reference.history, scratch, workers or usable_cores())
-        paths = {result.spec: [reference.folder.policies / phase / str(result.policy)] for result in slices}
+        place = training.folder.path if training else reference.folder.policies / phase
+        paths = {result.spec: [place / str(result.policy)] for result in slices}
         spec = RewardSpec(candidate_id=reference.candidate, source=reference.source)
-        measure = partial(measured_policies, rewards={spec.candidate_id: spec}, seed=seed, episodes=episodes)
-        measured = measure(setup, paths)
-        varied = _varied(measure, setup, paths, [*conditions(ranges)]) if ranges else []
-    policies = [_measurement(result, measured[result.spec]) for result in slices]
+        rewards, measured = {spec.candidate_id: spec}, {}
+        for physics in conditions(ranges):
+            here = setup._replace(scratch=scratch / str(len(measured)))
+            measured[physics] = measured_policies(here, paths, rewards, seed=seed, episodes=episodes, physics=physics)
+    policies = [_measurement(result, measured[()][result.spec]) for result in slices]
     folder, history, id = reference.folder, reference.history, reference.candidate
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
     transfer = None
     if ranges:
         transfer = Transfer(
             candidate=id,
-            phase=phase,
             trained=history.training.settings.get("randomise", ()) if history.training else (),
-            varied=tuple(range_text(name, bounds) for name, bounds in ranges.items()),
             episodes=episodes,
-            seed=seed,
             seeds=tuple(result.seed for result in slices),
             trivial=max((probe.fitness for probe in history.card.probes), default=0.0) if history.card else 0.0,
-            conditions=(_condition((), measured), *varied),
+            conditions=tuple(_condition(physics, results) for physics, results in measured.items()),
         )
         write_transfer(folder, transfer)
     return Evaluated(id, phase, episodes, policies, films, changed(history.task_files), transfer)
 
 
-def _varied(
-    measure: Callable[..., Measured],
-    setup: TrainerSetup,
-    paths: Mapping[SliceSpec, Sequence[Path]],
-    physics: Sequence[tuple[str, ...]],
-) -> list[Condition]:
-    """Measure policies under each setting of the physics; as many settings at a time as `setup` has workers."""
-    cancel = threading.Event()
-
-    def one(number: int) -> Condition:
-        alone = setup._replace(workers=1, scratch=setup.scratch / f"physics-{number}")
-        return _condition(physics[number], measure(alone, paths, physics=physics[number], cancel=cancel))
-
-    with ThreadPoolExecutor(setup.workers, thread_name_prefix="physics") as pool:
-        try:
-            return [*pool.map(one, range(len(physics)))]
-        except BaseException:
-            cancel.set()
-            raise
+def _condition(physics: tuple[str, ...], measured: Mapping[SliceSpec, PolicyMeasurement]) -> Condition:
+    fitness = {spec.seed: one.fitness for spec, one in measured.items() if one.fitness is not None}
+    success = {spec.seed: one.success_rate for spec, one in measured.items() if one.success_rate is not None}
+    return Condition(physics=physics, fitness=fitness, success=success)
 
 
-def _condition(physics: tuple[str, ...], measured: Measured) -> Condition:
-    sound = {spec.seed: one for spec, one in measured.items() if one.fitness is not None and not one.problem}
-    return Condition(
-        physics=physics,
-        fitness={seed: one.fitness for seed, one in sound.items() if one.fitness is not None},
-        success={seed: one.success_rate for seed, one in sound.items() if one.success_rate is not None},
-        problem=next((one.problem for one in measured.values() if one.problem), ""),
-    )
-
-
-def _require_varying(history: History) -> None:
-    assert history.config is not None
-    if not get_or_measure(history.config.task, limits_of(history)).varies:
-        raise cannot_vary()
+def _training(target: Named, agreed: bool) -> Reference | None:
+    """Return a folder of `train` as a run without a search; None if the target is none."""
+    trained = read_training(Path(target)) if isinstance(target, str | Path) else None
+    if trained is None:
+        return None
+    folder, history, id = RunFolder(Path(str(target)).resolve()), History(), trained.reward.candidate_id
+    history.run_id, history.config, history.training = folder.id, RunConfig(task=trained.task), trained.training
+    history.task_files, history.baselines = {**trained.task_files}, {id: trained.reward.source}
+    history.extra_seeds = {("final", id): tuple(result.seed for result in trained.results)}
+    history.trained = {("final", id, result.seed): result for result in trained.results}
+    require_trust(history, agreed)
+    history.card = get_or_measure(trained.task, limits_of(history)).card
+    return Reference(folder, history, id)
 
 
 def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:

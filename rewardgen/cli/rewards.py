@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
-from rich.table import Table
+from pydantic_core import to_jsonable_python
 from rich.text import Text
 
 from rewardgen.api.measuring import MOST_EPISODES, Evaluated, evaluate
@@ -32,8 +32,8 @@ from rewardgen.core.formatting import count, number, percent, percent_interval, 
 from rewardgen.core.physics import conditions, parse_ranges
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import BASELINES, Verdict
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
-from rewardgen.store.transfer import STILL_EARNS, Transfer, TransferRow
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, TRAINING
+from rewardgen.store.transfer import STILL_EARNS
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import findings_text
 from rewardgen.ui.tables import plain_table
@@ -42,7 +42,7 @@ from rewardgen.view.transfers import transfer_cells
 Seeds = Annotated[int, Parameter(help="Number of seeds.", validator=Number(gte=1))]
 FirstSeed = Annotated[int | None, Parameter(help="First seed; default: one that the run has not used.")]
 Target = Annotated[str, Parameter(help="A task, a run, or `RUN:CANDIDATE`; a run's settings are used.")]
-Policies = Annotated[str, Parameter(help="A run, for its chosen reward, or `RUN:CANDIDATE`.")]
+Policies = Annotated[str, Parameter(help="A run, for its chosen reward; `RUN:CANDIDATE`; or a folder of `train`.")]
 Files = Annotated[Path, Parameter(help="Python files, each with a `compute_reward`.")]
 RewardName = Annotated[
     str | None, Parameter(help="A Python file, `human` or `sparse`; default: `human` for a task, else the run's.")
@@ -57,17 +57,9 @@ AnyDevice = Annotated[
 AnyBonus = Annotated[
     Bonus | None, Parameter(help="Exploration bonus, `rnd` or `count`, of the trainer `ppo`; tasks only.")
 ]
-_PHYSICS = (
-    "a factor on `friction`, `mass`, `damping` or `gravity`, as in `friction=0.5:1.5`, or `delay=0:2`. Repeatable."
-)
-Vary = Annotated[
-    tuple[str, ...],
-    Parameter(help=f"Also measure under changed physics, value by value, then all drawn: {_PHYSICS}", negative=""),
-]
-Randomise = Annotated[
-    tuple[str, ...],
-    Parameter(help=f"Range of physics from which each training episode draws: {_PHYSICS}", negative=""),
-]
+_PHYSICS = "`friction`, `mass`, `damping` or `gravity`, as `friction=0.5:1.5`, or `delay=0:2`. Repeatable."
+Vary = Annotated[tuple[str, ...], flag(f"Also measure with factors on {_PHYSICS}")]
+Randomise = Annotated[tuple[str, ...], flag(f"Draw for each training episode a factor on {_PHYSICS}")]
 Folder = Annotated[
     Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
 ]
@@ -164,7 +156,7 @@ def eval_(
     """Measure trained policies on fresh episodes."""
     options: dict[str, Any] = {"workers": workers, "runs_dir": runs_dir, "agreed": yes}
     if vary:
-        settings = count(1 + len([*conditions(parse_ranges(vary))]), "setting")
+        settings = count(len(conditions(parse_ranges(vary))), "setting")
         messages().print(
             f"measuring under {settings} of the physics, {episodes} episodes of each policy", soft_wrap=True
         )
@@ -174,7 +166,8 @@ def eval_(
         data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": episodes}
         data |= {"policies": evaluation.rows(), "films": films}
         data |= {"task_changed": [str(path) for path in evaluation.task_changed]}
-        data |= {"transfer": [_row_data(row) for row in evaluation.transfer.rows()]} if evaluation.transfer else {}
+        rows = evaluation.transfer.rows() if evaluation.transfer else ()
+        data |= {"transfer": to_jsonable_python([row._asdict() for row in rows])}
         print_json(data | _estimates(evaluation))
         return code
     table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
@@ -191,30 +184,20 @@ def eval_(
     for path in films:
         results().print(f"film: {path}", soft_wrap=True)
     step = with_runs_dir(f"train {shlex.quote(target)}", runs_dir)
-    if evaluation.transfer is None:
-        next_steps((step, "trains the reward with further seeds"))
-        return code
-    results().print()
-    results().print(_transfer_table(evaluation.transfer))
-    steps = [(with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir), "shows this as a picture")]
-    if earning := evaluation.transfer.earning():
-        ranges = " ".join(f"--randomise {text}" for text in earning)
-        steps.append((f"{step} {ranges}", f"trains where the policies keep {percent(STILL_EARNS)} or more"))
-    next_steps(*steps)
+    steps = [(step, "trains the reward with further seeds")]
+    if transfer := evaluation.transfer:
+        table = plain_table("physics", "fitness [95 %]", "success [95 %]", "kept", right=("kept",))
+        for cells in transfer_cells(transfer):
+            table.add_row(*cells)
+        results().print()
+        results().print(table)
+        report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
+        steps = [(report, "shows this as a picture")]
+        if earning := " ".join(f"--randomise {text}" for text in transfer.earning()):
+            steps += [(f"{step} {earning}", f"trains where the policies keep {percent(STILL_EARNS)} or more")]
+    if not (Path(target) / TRAINING).is_file():
+        next_steps(*steps)
     return code
-
-
-def _transfer_table(transfer: Transfer) -> Table:
-    table = plain_table("physics", "fitness [95 %]", "success [95 %]", "kept", right=("kept",))
-    for cells in transfer_cells(transfer):
-        table.add_row(*cells)
-    return table
-
-
-def _row_data(row: TransferRow) -> dict[str, Any]:
-    """Return a row as plain data."""
-    data = row._asdict()
-    return data | {name: data[name] and data[name].model_dump() for name in ("fitness", "success")}
 
 
 def _estimates(measured: TrainedReward | Evaluated) -> dict[str, Any]:

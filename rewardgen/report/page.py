@@ -26,7 +26,7 @@ from rewardgen.training.setup import policies_see
 from rewardgen.view.comparisons import comparison_facts, told_record
 from rewardgen.view.facts import lineage, parent_diffs, unified_diff
 from rewardgen.view.rows import Live, failure_text, search_rows
-from rewardgen.view.transfers import transfer_facts
+from rewardgen.view.transfers import transfer_cells, transfer_points, transfers_of
 
 REPORT = "report.html"
 MOST_BYTES = 4_800_000
@@ -66,6 +66,7 @@ def report_html(
         served: See `render_page`.
     """
     status, calls = status_of(folder, history), read_calls(folder)
+    transfers = transfers_of(folder, history)
     reels, config, card = _films(films, history), history.config, history.card
     rows = _candidate_rows(history, live or {})
     chosen = history.summary.chosen if history.summary else None
@@ -87,7 +88,7 @@ def report_html(
         "task": card.name if card else "",
         "model": "built-in designer" if config is None or config.model == BUILTIN else config.model,
         "compared": comparison_facts(history),
-        "transfer": (transfer := transfer_facts(folder, history)),
+        "transfers": [(transfer, transfer_cells(transfer)) for transfer in transfers],
         "spent": ledger_of(history, calls),
         "report": reward_report(history),
         "origins": origins(folder, history, status),
@@ -101,7 +102,7 @@ def report_html(
         "has_fitness": history.has_fitness,
         "finals": _finals(history),
         "featured": featured,
-        "transfer": transfer.points if transfer else [],
+        "transfers": [point for transfer in transfers for point in transfer_points(transfer)],
         "films": [reel["video"] for reel in reels],
         "blocks": {},
     }

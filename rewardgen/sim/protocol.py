@@ -101,14 +101,9 @@ class Simulator(Protocol):
         ...
 
     def vary(self, which: Tensor, factors: Mapping[str, Tensor]) -> None:
-        """Multiply values of the model in some envs, until the next call; called before their `reset`.
+        """Multiply values of the model in some envs, (n,) int64, until the next call; called before their `reset`.
 
-        Args:
-            which: Envs, (n,) int64.
-            factors: Parameter of `rewardgen.core.physics` to the factor in each env, (n,).
-
-        Raises:
-            TaskError: The simulator cannot change its model.
+        `factors` maps parameters of `rewardgen.core.physics` to the factor in each env, (n,). By default a TaskError.
         """
         raise cannot_vary()
 

@@ -17,14 +17,8 @@ _STREAM = 41
 class Variation:
     """Physics of N envs, drawn as their episodes begin.
 
-    An episode draws the same value of a parameter whichever others vary.
-
-    Args:
-        ranges: Ranges of the parameters.
-        simulator: Its envs; the next `begin` of each must come before its episode's start.
-
-    Raises:
-        TaskError: The simulator cannot change its model.
+    An episode draws the same value of a parameter whichever others vary. Raises a TaskError if the simulator cannot
+    change its model.
     """
 
     def __init__(self, ranges: Ranges, simulator: Simulator) -> None:
@@ -38,13 +32,9 @@ class Variation:
         """Actions of the last control steps, latest first."""
 
     def begin(self, which: Tensor, seeds: Tensor, index: Tensor, episode: Tensor) -> None:
-        """Draw the physics of new episodes.
+        """Draw the physics of new episodes in some envs, (n,) int64 or (N,) bool, before they are reset.
 
-        Args:
-            which: Their envs, (n,) int64 or (N,) bool.
-            seeds: Seed of each, (n,) int64.
-            index: Index among the envs of the seed, (n,) int64.
-            episode: Number of the episode, (n,) int64.
+        Seed, index among the envs of the seed and number of each episode, (n,) int64, decide the draw.
         """
         draw = Draws(stream_keys(seeds, index, episode, torch.full_like(episode, _STREAM)))
         drawn = dict(zip(PARAMETERS, draw.uniform(0.0, 1.0, len(PARAMETERS)).T, strict=True))

@@ -108,21 +108,22 @@ def train_reward(
 
 def _require_own_folder(folder: Path, importable: str) -> None:
     """Refuse a folder with files of the user's, unless a training stands there or began with the same reward."""
-    if _trained(folder) or not folder.is_dir() or not any(folder.iterdir()):
+    if read_training(folder) or not folder.is_dir() or not any(folder.iterdir()):
         return
     reward = folder / "reward.py"
     if not (reward.is_file() and reward.read_text(errors="replace") == importable):
         raise UsageError(f"{folder} holds other files", "name a new folder with `--folder`")
 
 
-def _trained(folder: Path) -> Trained | None:
+def read_training(folder: Path) -> Trained | None:
+    """Return the trainings in a folder; None if there are none."""
     with suppress(OSError, ValidationError, RewardgenError):
         return Trained.model_validate_json(read_plain(folder / TRAINING, _MOST_BYTES))
     return None
 
 
 def _stored(folder: Path, plan: RewardTraining) -> list[SliceResult]:
-    trained = _trained(folder)
+    trained = read_training(folder)
     if trained is None or trained.digest != plan.digest:
         return []
     return [result for result in trained.results if result.policy is None or (folder / result.policy).is_file()]

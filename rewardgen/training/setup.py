@@ -12,7 +12,7 @@ from typing import Literal
 from rewardgen.core.config import Bonus, Device, RunConfig
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
-from rewardgen.core.physics import cannot_vary, in_words, parse_ranges, range_text
+from rewardgen.core.physics import cannot_vary, parse_ranges, range_text, words
 from rewardgen.reward.observation import eyes_text
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
@@ -24,7 +24,7 @@ from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
 _BONUS_NOTE = "In the first four fifths of training, a bonus for rare observations is added to the reward."
-_PHYSICS_NOTE = "Each training episode draws its physics: {}. Fitness is measured with the task's own physics."
+_PHYSICS_NOTE = "Each training episode draws factors on the physics, or a delay of actions in control steps: {}."
 USUAL = "usual"
 """Name of a trainer's defaults where settings race."""
 
@@ -85,7 +85,7 @@ def randomised(trainer: str, task: MeasuredTask, ranges: Sequence[str], device: 
         raise cannot_vary()
     if device != "cpu":
         raise UsageError("`--randomise` changes physics on the CPU only", "leave out `--device`")
-    return tuple(range_text(name, bounds) for name, bounds in parse_ranges(ranges).items())
+    return tuple(range_text(name, *bounds) for name, bounds in parse_ranges(ranges).items())
 
 
 def raced_settings(config: RunConfig, task: MeasuredTask, usual: TrainerSettings) -> dict[str, TrainerSettings]:
@@ -127,7 +127,7 @@ def card_for(
         message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(message, "train with `--trainer sb3-ppo`")
     bonus_note = _BONUS_NOTE if getattr(settings, "bonus", None) else ""
-    physics_note = _PHYSICS_NOTE.format(in_words(settings.randomise)) if settings.randomise else ""
+    physics_note = _PHYSICS_NOTE.format(words(settings.randomise)) if settings.randomise else ""
     notes = " ".join(filter(None, (kind.notes, settings.origin, bonus_note, physics_note)))
     update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
     return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})

@@ -11,6 +11,7 @@ from rewardgen.cli.app import main
 from rewardgen.core.errors import RunFolderError, TaskError, UsageError
 from rewardgen.core.statistics import Interval
 from rewardgen.report.page import report_html
+from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.store.transfer import Condition, Transfer, read_transfer, write_transfer
 from tests.api.test_training import foreign, train
@@ -29,7 +30,7 @@ def transfer(*conditions, seeds=(0, 1), trivial=0.0):
     made = [
         Condition(physics=physics, fitness=dict(zip(seeds, values, strict=False))) for physics, *values in conditions
     ]
-    fields = {"candidate": "g00-k0", "phase": "final", "varied": VARY, "episodes": 8, "seed": 1}
+    fields = {"candidate": "g00-k0", "episodes": 8}
     return Transfer(**fields, seeds=seeds, trivial=trivial, conditions=tuple(made))
 
 
@@ -54,7 +55,7 @@ def test_measurements_are_kept_and_shown(run, measured):
     assert read_transfer(run.folder, "human") == measured.transfer
     html = report_html(run.folder, run.history)
     assert "Does it transfer?" in html and "mass 0.5:4, delay 0:1" in html
-    points = data_of(html)["transfer"]
+    points = data_of(html)["transfers"]
     assert [point["value"] for point in points if point["name"] == "mass"] == [0.5, 0.75, 1.0, 2.5, 4.0]
     assert {point["id"] for point in points} == {"human"}
 
@@ -149,13 +150,23 @@ def test_the_task_file_of_somebody_elses_run_is_not_measured_without_consent(run
     assert not (tmp_path / "trace").exists()
 
 
-def test_a_runs_reward_can_be_trained_with_ranges_that_the_run_had_not(run, tmp_path):
+def test_a_runs_reward_can_be_trained_with_other_ranges_and_measured(run, tmp_path):
     plain, _ = train(run.best, seeds=1, folder=tmp_path / "plain")
     varied, _ = train(run.best, seeds=1, folder=tmp_path / "varied", randomise=["mass=0.5:2"])
     assert plain.policies.keys() == varied.policies.keys()
     one, other = (next(iter(trained.policies.values())).read_bytes() for trained in (plain, varied))
     assert one != other
     training = json.loads((tmp_path / "varied" / "training.json").read_text())["training"]
+    with pytest.raises(UsageError, match="its task file would run"):
+        rewardgen.evaluate(tmp_path / "varied", episodes=2)
+    found = rewardgen.evaluate(tmp_path / "varied", episodes=2, vary=["delay=1"], workers=1, agreed=True)
+    assert found.transfer.trained == ("mass=0.5:2",) and found.fitness and len(found.transfer.rows()) == 2
+    (seed,) = varied.policies
+    same = rewardgen.evaluate(tmp_path / "varied", episodes=STARTS, seed=0, workers=1, agreed=True).policies
+    assert [policy.seed for policy in same] == [seed]
+    assert same[0].fitness.value == pytest.approx(same[0].before)
+    with pytest.raises(UsageError, match="not filmed"):
+        rewardgen.evaluate(tmp_path / "varied", film=True, agreed=True)
     assert training["settings"]["randomise"] == ["mass=0.5:2"]
 
 

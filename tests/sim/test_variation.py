@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rewardgen.core.errors import TaskError, UsageError
-from rewardgen.core.physics import conditions, in_words, parse_ranges
+from rewardgen.core.physics import conditions, parse_ranges, words
 from rewardgen.sim.mujoco_cpu import CpuSimulator
 from rewardgen.tasks.loading import load_task
 from tests.tasks.files import POINT
@@ -140,8 +140,9 @@ def test_envs_that_cannot_change_their_physics_say_so():
 
 
 def test_values_are_measured_one_at_a_time_then_together_without_the_models_own():
-    texts = [texts for texts in conditions(parse_ranges(["delay=0:2", "friction=0.5:1.5"]))]
+    texts = conditions(parse_ranges(["delay=0:2", "friction=0.5:1.5"]))
     assert texts == [
+        (),
         ("friction=0.5",),
         ("friction=0.75",),
         ("friction=1.25",),
@@ -150,7 +151,9 @@ def test_values_are_measured_one_at_a_time_then_together_without_the_models_own(
         ("delay=2",),
         ("friction=0.5:1.5", "delay=0:2"),
     ]
-    assert in_words(texts[-1]) == "friction x 0.5 to 1.5, actions delayed by 0 to 2 control steps"
+    assert words(texts[-1]) == "friction 0.5:1.5, delay 0:2"
+    assert conditions({}) == [()]
+    assert conditions(parse_ranges(["mass=2"])) == [(), ("mass=2",)]
 
 
 @pytest.mark.parametrize(

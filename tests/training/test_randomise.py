@@ -56,14 +56,14 @@ def test_the_designer_reads_the_ranges_and_the_settings_keep_them():
     settings = settings_for(None, task, randomise=("delay=0:2", "mass=0.8:1.2"))
     assert settings.randomise == ("mass=0.8:1.2", "delay=0:2")
     notes = card_for(None, task, randomise=settings.randomise).learner_notes
-    assert "draws its physics: mass x 0.8 to 1.2, actions delayed by 0 to 2 control steps." in notes
-    assert "physics" not in card_for(None, task).learner_notes
+    assert "in control steps: mass 0.8:1.2, delay 0:2." in notes
+    assert "draws factors" not in card_for(None, task).learner_notes
 
 
 def test_a_task_file_may_ask_for_ranges(tmp_path):
     task = get_or_measure(point(tmp_path, ("PpoSettings(", "PpoSettings(randomise=('gravity=0.5:1',), ")))
     assert settings_for(None, task).randomise == ("gravity=0.5:1",)
-    assert "gravity x 0.5 to 1." in card_for(None, task).learner_notes
+    assert "gravity 0.5:1." in card_for(None, task).learner_notes
 
 
 def test_what_cannot_randomise_says_so():

@@ -371,10 +371,10 @@
   }
 
   function transfers() {
-    const tints = new Map(data.transfer.map(({ id, chosen }) => [id, colour(id, chosen)]));
+    const tints = new Map(data.transfers.map(({ id }) => [id, colour(id, id === data.featured)]));
     if (tints.size > 1) $("#transfers").before(legend([...tints.keys()], (id) => tints.get(id)));
-    for (const name of new Set(data.transfer.map((each) => each.name))) {
-      const points = data.transfer.filter((each) => each.name === name);
+    for (const name of new Set(data.transfers.map((each) => each.name))) {
+      const points = data.transfers.filter((each) => each.name === name);
       const seeds = points.flatMap((each) => each.seeds.map((fitness) => ({ ...each, fitness })));
       const stroke = ({ id }) => tints.get(id);
       $("#transfers").append(titled(`Fitness by ${name}: estimate and each policy`, () => [{

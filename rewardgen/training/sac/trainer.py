@@ -16,8 +16,6 @@ def sac_trainer(setup: TrainerSetup) -> ProcessTrainer:
     return ProcessTrainer(setup, TRAIN_SAC)
 
 
-TRAINERS.register(
-    "sac",
-    TrainerKind(sac_trainer, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True, randomises=True),
-)
+_kind = TrainerKind(sac_trainer, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True, randomises=True)
+TRAINERS.register("sac", _kind)
 """`NORMALISED` holds: rewards are divided by the deviation of the return."""
