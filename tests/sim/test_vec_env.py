@@ -229,7 +229,7 @@ def test_what_a_fitness_makes_lies_where_its_episodes_are():
     made = []
 
     class Task:
-        path = Path("task.py")
+        path, has_fitness = Path("task.py"), True
 
         def measured(self, episode):
             made.append(torch.zeros(3).device.type)

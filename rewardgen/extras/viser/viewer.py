@@ -119,7 +119,7 @@ class _Scene:
         """Add a geom to the page; None for one that is not shown."""
         import mujoco
         import numpy as np
-        import trimesh
+        import trimesh  # pyright: ignore[reportMissingImports] (viser brings it)
 
         model, kinds = self._model, mujoco.mjtGeom
         material, kind, size = model.geom_matid[geom], kinds(int(model.geom_type[geom])), model.geom_size[geom]
