@@ -64,7 +64,9 @@ def next_question(records: Sequence[CandidateRecord], comparisons: Sequence[Comp
     one, other = ({run.seed for run in results[id].slices if run.outcomes} for id in (first, second))
     if not one & other:
         return None
-    trained, start = rng.choice(sorted(one & other)), rng.randrange(STARTS)
+    seen = {(each.left.seed, each.left.start) for each in comparisons if {*each.ids} == {*pair}}
+    films = [(seed, start) for seed in sorted(one & other) for start in range(STARTS)]
+    trained, start = rng.choice([film for film in films if film not in seen] or films)
     left, right = (Clip(candidate_id=id, seed=trained, start=start) for id in (first, second))
     return Question(left=left, right=right)
 

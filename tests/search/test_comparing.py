@@ -35,6 +35,14 @@ def test_clips_of_a_question_share_seed_and_start_and_sides_change(tmp_path):
     assert {"left", "right"} <= {each.answer for each in asked}
 
 
+def test_no_two_films_are_shown_again_by_chance(tmp_path):
+    one_generation = {"candidates": 2, "generations": 1, "answers": 16, "judge": "simulated:equal"}
+    search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), **one_generation)
+    search()
+    asked = [frozenset((each.left, each.right)) for each in history.comparisons if each.repeats is None]
+    assert len(asked) == len(set(asked)) > 10
+
+
 def test_some_questions_are_repeated_with_exchanged_sides_and_an_oracle_is_consistent(tmp_path):
     search, history = a_search(tmp_path / "run", Crew(), judge="simulated:oracle", answers=20)
     search()
