@@ -224,7 +224,13 @@ def resume(
     if foreign is not None and not yes:
         confirm(foreign_run_text(folder.id, foreign), "read what the run names, and its files, before you agree")
     require_trackers(track)
-    was_finished = History.load(folder).summary is not None and not generations
+    history = History.load(folder)
+    was_finished = history.summary is not None and not generations
+    more = generations or {"model", "critic_model", "judge"} & changes.keys()
+    if history.config and more and not (yes or was_finished):
+        resumed = lifecycle.changed_config(history, changes)
+        planned = {"generations": generations or resumed.generations, "prompts": None, "library": None}  # may be gone
+        _confirm_price(resumed.model_copy(update=planned), runs_dir)
 
     def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:

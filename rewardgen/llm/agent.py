@@ -70,7 +70,7 @@ class AgentLLM:
     """
 
     def __init__(self, words: str, *, timeout_s: float, concurrency: int) -> None:
-        program, *more = _split(words)
+        program, *more = _split(lasting_command(words))
         if shutil.which(program) is None:
             raise ModelError(f"there is no program `{program}`", "install the agent, or give its path after `agent:`")
         known, self._effort = _KNOWN.get(program, ((), ""))

@@ -153,7 +153,7 @@ def foreign_config(folder: RunFolder, how: Resume) -> RunConfig | None:
     history = History.load(folder)
     if history.config is None or history.is_own or (history.summary is not None and not how.generations):
         return None
-    return _changed(history, how.changes)
+    return changed_config(history, how.changes)
 
 
 def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> EndedRun:  # noqa: B008
@@ -186,7 +186,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         discard(folder.scratch)  # killed workers may have left anything there
         _require_room(history, how)
         _require_same_task(history)
-        config = _changed(history, how.changes)
+        config = changed_config(history, how.changes)
         prompts = kept_prompts(folder, config)
         roles = make_roles(folder, config, listener.note)  # fails before the log says that the run was resumed
         if {"model", "critic_model", "judge", "api_base"} & how.changes.keys():
@@ -235,7 +235,12 @@ def _require_room(history: History, how: Resume) -> None:
         )
 
 
-def _changed(history: History, changes: Mapping[str, Any]) -> RunConfig:
+def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:
+    """Return the configuration of a run that has one with changed fields.
+
+    Raises:
+        UsageError: The run cannot be judged in this way from now on.
+    """
     assert history.config is not None
     if (judge := changes.get("judge")) and make_judge(history.config).by_fitness:
         message = f"run {history.run_id} is judged by fitness, and cannot be judged by `{judge}` from now on"

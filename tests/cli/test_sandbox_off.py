@@ -86,6 +86,12 @@ def test_a_file_that_names_an_agents_command_is_asked_about(rewardgen, tmp_path,
     assert "agent:" in asked and "runs as your own command" in asked
 
 
+def test_a_file_that_allows_a_price_is_asked_about(rewardgen, tmp_path):
+    (tmp_path / "x.toml").write_text('task = "cartpole"\nmax_cost = 500.0')
+    asked = rewardgen("run", "--config", "x.toml", "--model", "openai/gpt-5.1")
+    assert asked.returncode == 3 and "max cost 500.0: so many US dollars may be spent" in asked.stderr
+
+
 def test_who_agreed_to_some_lines_of_a_file_is_asked_about_the_others(rewardgen, tmp_path):
     """What is typed hides the file's own address, and the same file in another folder names other tasks."""
     text = 'task = "there.py"\napi_base = "http://192.0.2.1/v1"\nmodel = "replay:gone"\n'

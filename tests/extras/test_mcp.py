@@ -7,6 +7,8 @@ import os
 import sys
 import time
 from contextlib import asynccontextmanager
+from pathlib import Path
+from signal import SIGINT, SIGTERM
 
 import mcp_types
 import pytest
@@ -52,7 +54,7 @@ async def agent(folder, user=None):
         return mcp_types.ElicitResult(action="accept", content={"agree": True}) if user else refusal
 
     questions, refusal = [], mcp_types.ElicitResult(action="decline")
-    environment = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    environment = {**os.environ, "OPENAI_API_KEY": "x"}
     command = ["-m", "rewardgen", "mcp", "--folder", str(folder)]
     server = StdioServerParameters(command=sys.executable, args=command, env=environment)
     async with Client(server, elicitation_callback=None if user is None else asked) as client:
@@ -83,6 +85,8 @@ def test_a_whole_run_is_started_watched_shown_and_filmed(tmp_path):
     async def work(agent):
         ran = await agent.until_ended(await agent.call("run", task="cartpole", options={**TINY, "films": False}))
         assert "★" in ran and "The search stopped" in ran
+        dear = await agent.until_ended(await agent.call("resume", model="openai/gpt-5.1", generations=20))
+        assert "may cost" in dear and "`confirm` with question 1" in dear
         listed = await agent.call("list_runs")
         assert "finished" in listed
         shown = await agent.call("show_run", run="latest", candidate="g00-k0")
@@ -116,9 +120,10 @@ WRONG = (
     ("run", {"task": "--yes", "options": TINY}, "unknown task `--yes`"),
     ("run", {"task": "cartpole", "options": {"yes": True}}, "unknown key `yes`"),
     ("new_task", {"robot": "hopper", "calls": {"yes": True}}, "unknown key `yes`"),
+    ("new_task", {"robot": "hopper", "calls": {"max_cost": "much"}}, "`max_cost` of the calls"),
     ("watch", {"job": 7}, "`list_runs` shows the runs"),
     ("film", {}, "rewardgen run cartpole"),
-    ("confirm", {"question": 1, "users_words": "yes"}, "call the tool again"),
+    ("confirm", {"question": 1, "users_words": "yes", "agree": True}, "call the tool again"),
 )
 
 
@@ -136,11 +141,12 @@ def test_a_question_waits_for_the_users_words(tmp_path):
     async def work(agent):
         asked = await agent.call("run", **UNCONFINED)
         assert not agent.failed and "--sandbox off" in asked and "`confirm` with question 1" in asked
-        assert "did not agree" in await agent.call("confirm", question=1, users_words=" ") and agent.failed
-        assert "question 1 is not open" in await agent.call("confirm", question=1, users_words="yes")
+        assert "did not agree" in await agent.call("confirm", question=1, users_words="no, why?", agree=False)
+        assert agent.failed
+        assert "question 1 is not open" in await agent.call("confirm", question=1, users_words="yes", agree=True)
         assert not (tmp_path / "runs").exists()
         assert "question 2" in await agent.call("run", **UNCONFINED)
-        return await agent.until_ended(await agent.call("confirm", question=2, users_words="yes, go on"))
+        return await agent.until_ended(await agent.call("confirm", question=2, users_words="yes, go on", agree=True))
 
     assert "The search stopped" in in_a_session(tmp_path, work)
 
@@ -149,7 +155,7 @@ def test_a_question_waits_for_the_users_words(tmp_path):
 def test_a_client_that_can_ask_asks_the_user_and_the_agents_words_do_not_count(tmp_path, agrees):
     async def work(agent):
         await agent.call("run", **UNCONFINED)
-        text = await agent.until_ended(await agent.call("confirm", question=1, users_words="yes"))
+        text = await agent.until_ended(await agent.call("confirm", question=1, users_words="yes", agree=True))
         return text, agent.questions
 
     text, (question,) = in_a_session(tmp_path, work, user=agrees)
@@ -164,7 +170,7 @@ def test_prices_addresses_and_commands_that_an_agent_names_are_asked_about_once(
     async def work(agent):
         asked = await agent.call("run", task="cartpole", options=options)
         assert "up to 3.00 USD" in asked and "http://127.0.0.1:9/v1: receives the key" in asked
-        await agent.call("confirm", question=1, users_words="yes")
+        await agent.call("confirm", question=1, users_words="yes", agree=True)
         again = await agent.until_ended(await agent.call("run", task="cartpole", options=options))
         assert "question" not in again and "error: " in again
         assert "up to 4.00 USD" in await agent.call("run", task="cartpole", options=options | {"max_cost": 4.0})
@@ -189,15 +195,22 @@ def test_an_agent_drafts_a_task_as_the_model_itself_and_the_user_confirms_the_dr
                     answer.write_text(reply(nine()) if is_sketch else draft())
             text = await agent.call("watch", job=1, seconds=0.2)
         assert "the metric holds" in text and "question 1" in text and not (tmp_path / "flip.py").exists()
-        return await agent.until_ended(await agent.call("confirm", question=1, users_words="looks right, use it"))
+        return await agent.until_ended(
+            await agent.call("confirm", question=1, users_words="looks right, use it", agree=True)
+        )
 
     in_a_session(tmp_path, work)
     assert "a person may not have read it" in (tmp_path / "flip.py").read_text()
 
 
-def test_jobs_are_interrupted_when_the_agent_leaves_and_a_run_can_be_resumed(tmp_path):
+@pytest.mark.parametrize("signal", [None, SIGINT, SIGTERM])
+def test_jobs_are_interrupted_when_the_agent_leaves_and_a_run_can_be_resumed(tmp_path, signal):
     async def leave(agent):
         await agent.call("run", task="cartpole", options={**TINY, "films": False, "env_steps": 10_000_000})
+        for child in Path("/proc/self/task").glob("*/children") if signal else ():
+            for pid in child.read_text().split():
+                if str(tmp_path) in Path("/proc", pid, "cmdline").read_text():
+                    os.kill(int(pid), signal)
 
     async def come_back(agent):
         ends = time.monotonic() + 30.0

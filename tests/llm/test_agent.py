@@ -74,6 +74,12 @@ def test_agent_starts_in_an_empty_folder_without_keys(tmp_path, monkeypatch):
     assert {"PATH", "HOME"} <= told["environment"].keys()
 
 
+def test_agent_is_found_from_the_user_s_folder(tmp_path, monkeypatch):
+    agent(tmp_path, "print('here')")
+    monkeypatch.chdir(tmp_path)
+    assert ask_one(AgentLLM("./agent", timeout_s=20.0, concurrency=1)).text == "here\n"
+
+
 def test_slow_agent_is_killed_with_its_children_at_the_time_limit(tmp_path):
     code = f"""
 child = subprocess.Popen(['sleep', '60'])

@@ -6,7 +6,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.search.assembly import make_roles
 from rewardgen.search.judge import PreferenceJudge
-from rewardgen.search.lifecycle import _changed
+from rewardgen.search.lifecycle import changed_config
 from rewardgen.store.comparisons import Signal, consistency
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -163,10 +163,10 @@ def test_a_target_of_fitness_is_refused_where_comparisons_decide(tmp_path):
 def test_a_resumed_run_cannot_change_between_fitness_and_comparisons(tmp_path, judge, other):
     _, history = a_search(tmp_path / "run", Crew(), judge=judge)
     with pytest.raises(UsageError, match="is judged by") as refused:
-        _changed(history, {"judge": other})
+        changed_config(history, {"judge": other})
     assert refused.value.hint
 
 
 def test_a_resumed_run_may_ask_another_judge(tmp_path):
     _, history = a_search(tmp_path / "run", Crew(), judge="simulated:skip")
-    assert _changed(history, {"judge": "simulated:oracle"}).judge == "simulated:oracle"
+    assert changed_config(history, {"judge": "simulated:oracle"}).judge == "simulated:oracle"

@@ -7,11 +7,12 @@ and no reward, and calls no model. A command that lasts longer than a call of a 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import BytesIO
 from pathlib import Path
-from signal import SIGINT
+from signal import SIGHUP, SIGINT, SIGTERM, signal
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import AcceptedElicitation, Context, Elicit, ElicitationResult, Image, MCPServer, Resolve
@@ -23,6 +24,7 @@ from rewardgen import __version__
 from rewardgen.cli.robots import ROBOT, Calls
 from rewardgen.core.config import BUILTIN, RunConfig, checked_config
 from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.schema import validated
 from rewardgen.extras.mcp.session import START_S, WAIT_S, Session, readable
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.store.records import BASELINES
@@ -58,21 +60,26 @@ class Agreement(BaseModel):
     agree: bool = Field(description="Go on?")
 
 
-async def ask(question: int, users_words: str, ctx: Context[Session]) -> Elicit[Agreement] | Agreement:
-    """Ask the user through the client; where it cannot ask, the agent's quote of the user counts."""
+async def ask(question: int, agree: bool, ctx: Context[Session]) -> Elicit[Agreement] | Agreement:
+    """Ask the user through the client; where it cannot ask, the agent's report of the user's answer counts."""
     text = ctx.request_context.lifespan_context.question(question).text
     can_ask = ctx.client_capabilities is not None and ctx.client_capabilities.elicitation is not None
-    return Elicit(text, Agreement) if can_ask else Agreement(agree=bool(users_words.strip()))
+    return Elicit(text, Agreement) if can_ask else Agreement(agree=agree)
 
 
 def make_server() -> MCPServer[Session]:
     """Make the server with all tools. It interrupts its jobs when the client leaves; runs can be resumed."""
 
+    def end(*_: object) -> None:
+        session.leave()
+        os._exit(0)  # reading stdin cannot be interrupted
+
     @asynccontextmanager
     async def lifespan(server: MCPServer) -> AsyncIterator[Session]:
+        for number in (SIGINT, SIGTERM, SIGHUP):  # by which some clients leave
+            signal(number, end)
         yield session
-        for job in session.jobs:
-            job.signal(SIGINT)
+        session.leave()
 
     session = Session()
     tools = Tools(session)
@@ -129,8 +136,8 @@ class Tools:
         declares every variable of the robot, and the metric is yours to write.
         """
         with readable():
-            Calls.model_validate(calls or {})
-        options = {"robot": robot, "model": model, "output": file, **(calls or {})}
+            checked = validated(Calls, calls or {}, "the calls", "the tool's schema lists them")
+        options = {"robot": robot, "model": model, "output": file, **checked.model_dump(exclude_unset=True)}
         return await self._call("new", words, options=options, seconds=WAIT_S if model == BUILTIN else START_S)
 
     async def check_reward(self, task: Task, reward: Code) -> str:
@@ -219,13 +226,13 @@ class Tools:
     async def confirm(
         self,
         question: Annotated[int, Field(description="Number of the question that a tool returned.")],
-        users_words: Annotated[str, Field(description="The user's answer, in their own words.")],
+        users_words: Annotated[str, Field(min_length=1, description="The user's answer, in their own words.")],
+        agree: Annotated[bool, Field(description="True if the user agrees without a change.")],
         answer: Annotated[ElicitationResult[Agreement], Resolve(ask)],
     ) -> str:
         """Go on with what a tool asked the user's agreement for, once the user has read the question and agreed.
 
-        A client that can ask the user shows them the question. Never answer for the user: if they decline or want a
-        change, do not call this tool.
+        A client that can ask the user shows them the question. Never answer for the user.
         """
         return await self._session.answered(question, isinstance(answer, AcceptedElicitation) and answer.data.agree)
 

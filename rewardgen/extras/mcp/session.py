@@ -83,6 +83,12 @@ class Session:
         self._agreed: set[str] = set()
         self._scratch = TemporaryDirectory(prefix="rewardgen-mcp-", ignore_cleanup_errors=True)
 
+    def leave(self) -> None:
+        """Interrupt all jobs, and delete their output."""
+        for job in self.jobs:
+            job.signal(signal.SIGINT)
+        self._scratch.cleanup()
+
     async def call(
         self, command: str, *arguments: str, options: Mapping[str, Any] | None = None, seconds: float = WAIT_S
     ) -> str:
