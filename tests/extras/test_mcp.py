@@ -44,6 +44,12 @@ class Agent:
             text = f"{text}\n{await self.call('watch', job=number)}"
         return text
 
+    async def begin_a_long_run(self):
+        options = {**TINY, "films": False, "env_steps": 10_000_000}
+        text, ends = await self.call("run", task="cartpole", options=options), time.monotonic() + LONG_S
+        while "generation g00" not in text and time.monotonic() < ends:
+            text = await self.call("watch", job=1, seconds=1.0)
+
 
 @asynccontextmanager
 async def agent(folder, user=None):
@@ -206,14 +212,14 @@ def test_an_agent_drafts_a_task_as_the_model_itself_and_the_user_confirms_the_dr
 @pytest.mark.parametrize("signal", [None, SIGINT, SIGTERM])
 def test_jobs_are_interrupted_when_the_agent_leaves_and_a_run_can_be_resumed(tmp_path, signal):
     async def leave(agent):
-        await agent.call("run", task="cartpole", options={**TINY, "films": False, "env_steps": 10_000_000})
+        await agent.begin_a_long_run()
         for child in Path("/proc/self/task").glob("*/children") if signal else ():
             for pid in child.read_text().split():
                 if str(tmp_path) in Path("/proc", pid, "cmdline").read_text():
                     os.kill(int(pid), signal)
 
     async def come_back(agent):
-        ends = time.monotonic() + 30.0
+        ends = time.monotonic() + LONG_S
         while "interrupted" not in (text := await agent.call("list_runs")) and time.monotonic() < ends:
             await asyncio.sleep(0.5)
         return text
@@ -224,7 +230,7 @@ def test_jobs_are_interrupted_when_the_agent_leaves_and_a_run_can_be_resumed(tmp
 
 def test_a_stopped_job_says_how_to_go_on(tmp_path):
     async def work(agent):
-        await agent.call("run", task="cartpole", options={**TINY, "films": False, "env_steps": 10_000_000})
+        await agent.begin_a_long_run()
         return await agent.call("stop", job=1)
 
     assert "resume" in in_a_session(tmp_path, work)
