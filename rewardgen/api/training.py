@@ -173,10 +173,8 @@ def train(
         raise UsageError(message, "name the task and give the reward's file instead")
     if run:
         order, unused, notes = _of_run(run, reward, randomise, agreed)
-        has_fitness = run.history.has_fitness
     else:
         order, unused, notes = _of_task(str(target), reward, trainer, device, bonus, randomise)
-        has_fitness = get_or_measure(order.task).card.has_fitness
     if steps is not None:
         settings = order.training.settings | {"env_steps": steps}
         order = order._replace(training=order.training.model_copy(update={"settings": settings}))
@@ -187,10 +185,10 @@ def train(
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
 
     def told(message: dict[str, Any]) -> None:
-        on_progress(message if has_fitness else {**message, "fitness": None})
+        on_progress(message if order.has_fitness else {**message, "fitness": None})
 
     results = train_reward(order, range(first, first + seeds), place, on_progress=told, anew=anew)
-    return TrainedReward(place, order.reward, results, notes, has_fitness)
+    return TrainedReward(place, order.reward, results, notes, order.has_fitness)
 
 
 def _run(target: Named, runs_dir: Path) -> Reference:
@@ -223,7 +221,9 @@ def _of_task(
     card_for(trainer, measured)  # raises if the trainer cannot learn the task's actions
     training = Training(trainer=trainer, settings=settings.model_dump(mode="json"))
     spec = _spec("human" if reward is None else reward, measured.baselines)
-    return RewardTraining(task, measured.files, spec, training, names=TaskNames.of(measured.card)), 0, []
+    card = measured.card
+    order = RewardTraining(task, measured.files, spec, training, names=TaskNames.of(card), has_fitness=card.has_fitness)
+    return order, 0, []
 
 
 def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise: Sequence[str], agreed: bool) -> _Order:
@@ -244,7 +244,13 @@ def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise:
     notes = [f"The task has changed since the run: {', '.join(map(str, files))}."] if files else []
     task_files = get_or_measure(config.task).files if files else history.task_files
     order = RewardTraining(
-        config.task, {**task_files}, spec, training, limits=limits_of(history), names=TaskNames.of(card)
+        config.task,
+        {**task_files},
+        spec,
+        training,
+        limits=limits_of(history),
+        names=TaskNames.of(card),
+        has_fitness=card.has_fitness,
     )
     return order, config.seed * SEEDS_PER_RUN + _UNUSED, notes
 

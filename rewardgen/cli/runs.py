@@ -125,7 +125,7 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
 def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord, runs_dir: Path, json: bool) -> int:
     id, parents = record.candidate.id, record.candidate.parents
     if json:
-        data = record.model_dump(mode="json") | {"outcome": record.outcome}
+        data = history.told_json(record.model_dump(mode="json")) | {"outcome": record.outcome}
         data["lineage"] = [ancestor._asdict() for ancestor in lineage(history, id)]
         data["diff"] = next((diff for _, diff in parent_diffs(history, record)), "")
         print_json(data | _trainings(history, id))
@@ -142,7 +142,7 @@ def _trainings(history: History, id: str) -> dict[str, list[object]]:
     trainings: dict[str, list[object]] = {"search": [], "final": []}
     for (phase, owner, _), result in history.trained.items():
         if owner == id:
-            trainings.setdefault(phase, []).append(result.model_dump(mode="json"))
+            trainings.setdefault(phase, []).append(history.told_json(result.model_dump(mode="json")))
     return trainings
 
 

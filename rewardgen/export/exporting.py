@@ -378,7 +378,9 @@ def _episode(played: Path, priced: Path) -> bytes:
 
     episode = read_arrays(played)
     arrays: dict[str, Any] = {"rewards": read_arrays(priced)["total"]}
-    arrays |= {name: episode[name] for name in ("observations", "actions", "fitness", "success", "seed")}
+    arrays |= {
+        name: episode[name] for name in ("observations", "actions", "fitness", "success", "seed") if name in episode
+    }
     content = io.BytesIO()
     np.savez(content, **arrays)
     return content.getvalue()

@@ -113,7 +113,9 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     recording = record_episodes(envs, acting, names=[*names, *(f"prev_{name}" for name in names)], anew=True)
     measured = measure_episodes(task, recording.episode)
     inputs = {_INPUT + name: value[:, 0] for name, value in recording.inputs.items()}
-    facts = {"fitness": measured.fitness[0], "success": measured.success[0], "seed": torch.tensor(seed)}
+    facts = {"seed": torch.tensor(seed)}
+    if task.has_fitness:
+        facts |= {"fitness": measured.fitness[0], "success": measured.success[0]}
     seen = torch.cat(observations)[: int(recording.episode.lengths)]
     _save(payload, {**inputs, **facts, "observations": seen, "actions": recording.inputs["action"][:, 0]})
     return {

@@ -67,6 +67,7 @@ def compare_html(
     data = {"sides": [_curves(name, result) for name, result in zip(names, results, strict=True)], "blocks": {}}
     values: dict[str, Any] = {
         "names": names,
+        "has_fitness": any(results),
         "rows": fact_rows(facts),
         "remarks": remarks,
         "apart": apart,
@@ -84,7 +85,7 @@ def _task(side: Reference) -> str:
 
 
 def _result(side: Reference, phase: Phase) -> CandidateResult | None:
-    return side.history.result(phase, side.candidate) if side.has_reward else None
+    return side.history.result(phase, side.candidate) if side.has_reward and side.history.has_fitness else None
 
 
 def _curves(name: str, result: CandidateResult | None) -> dict[str, Any]:
@@ -106,6 +107,8 @@ def _difference(
     first: str, other: str, one: CandidateResult | None, another: CandidateResult | None
 ) -> tuple[str, str]:
     """The difference of the other side's fitness in words, and its tone."""
+    if not (one or another):
+        return f"{other} and {first} have no fitness to compare.", "open"
     values, bar = ([*result.by_seed.values()] if result else [] for result in (another, one))
     if min(len(values), len(bar)) < 2:
         return f"{other} and {first} cannot be compared: that takes two seeds of each.", "open"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 from contextlib import suppress
 from pathlib import Path
@@ -53,7 +54,7 @@ class RunFiles:
             case "reviewed" | "studied":
                 id = event.data["verdict" if event.kind == "reviewed" else "analysis"]["candidate_id"]
                 if record := history.record(id):
-                    write_candidate(folder, record)
+                    write_candidate(folder, history, record)
             case "generation-finished" | "interrupted" | "failed":
                 write_readme(folder, history)
             case "finished":
@@ -77,10 +78,10 @@ def write_run_files(folder: RunFolder, history: History) -> None:
         ) from error
 
 
-def write_candidate(folder: RunFolder, record: CandidateRecord) -> None:
+def write_candidate(folder: RunFolder, history: History, record: CandidateRecord) -> None:
     """Write `reward.py` and `record.json` of a candidate."""
     place = folder.candidate(record.candidate.id)
-    write_atomic(place / "record.json", record.model_dump_json(indent=1))
+    write_atomic(place / "record.json", json.dumps(history.told_json(record.model_dump(mode="json")), indent=1))
     if record.candidate.source:
         write_atomic(place / "reward.py", record.candidate.source)
 
@@ -115,7 +116,10 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
     assert card is not None
     origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
     origin += "; `chain/` has all rewards that train its policy, in order" if record.chain else ""
-    policy = "`policy.npz` has the median fitness of the fresh seeds." if has_policy else "The policies were removed."
+    policy = "The policies were removed."
+    if has_policy:
+        which = "has the median fitness" if history.has_fitness else "is one"
+        policy = f"`policy.npz` {which} of the fresh seeds.{f' {MEASURED}' if history.has_fitness else ''}"
     loads = has_policy and policy_loader(history.training)
     seen = policies_see(history.training, candidate.source)
     stage = ", stage" if stage_names(candidate.source) else ""
@@ -131,7 +135,7 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
         *closing_markdown(summary),
         "",
         f"- Run `{history.run_id}`, candidate `{candidate.id}`, operator `{candidate.operator}`{origin}",
-        f"- {policy} {MEASURED}",
+        f"- {policy}",
         "",
         "## How to use it",
         "",

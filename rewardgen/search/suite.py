@@ -32,6 +32,7 @@ from rewardgen.store.journal import Listener
 from rewardgen.store.records import BASELINES
 from rewardgen.store.run_folder import RunFolder, list_runs
 from rewardgen.tasks.fingerprint import changed
+from rewardgen.training.cache import get_or_measure
 
 Fields = dict[str, Any]
 
@@ -159,6 +160,8 @@ class Runs:
         """Start or resume the cell's run and finish it; raises as `start` and `resume`."""
         folder, _ = self._runs.get(_decisive(cell.config), (None, False))
         if folder is None:
+            if not (cell.config.needs_fitness or get_or_measure(cell.config.task).card.has_fitness):
+                raise UsageError(f"{cell.task} has no fitness to compare runs by", "leave it out of `tasks`")
             return start(cell.config, self._runs_dir, listener, confirm)
         # The suite asks for this configuration, so it does not matter who started the run.
         return resume(folder, listener, Resume(agreed=foreign_config(folder, Resume())))

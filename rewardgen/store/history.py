@@ -39,6 +39,8 @@ Phase = Literal["search", "final", "chain"]
 """Purpose of a training: to search, to report on fresh seeds, or to train the policies there that the winner's begin
 from."""
 Status = Literal["running", "interrupted", "failed", "finished"]
+_MEASURES = ("fitness", "final_fitness", "fitness_spread", "success", "success_rate")
+"""Fields of records that a task without a fitness leaves at 0 and False."""
 
 
 class Beginning(Frozen):
@@ -521,6 +523,17 @@ class History:
     def told(self, fitness: float | None) -> float | None:
         """Return a recorded fitness, or None in a run on a task without one."""
         return fitness if self.has_fitness else None
+
+    def told_json(self, data: Any) -> Any:
+        """Return JSON of records, in a run on a task without a fitness with null for what nobody measured."""
+        if isinstance(data, list) and not self.has_fitness:
+            return [self.told_json(value) for value in data]
+        if isinstance(data, dict) and not self.has_fitness:
+            return {
+                name: None if name in _MEASURES and isinstance(value, bool | float) else self.told_json(value)
+                for name, value in data.items()
+            }
+        return data
 
     @property
     def by_answers(self) -> bool:

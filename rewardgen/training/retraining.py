@@ -44,6 +44,8 @@ class RewardTraining(NamedTuple):
     limits: Limits = Limits(wall_s=3600.0)
     """Limits of a worker; the time is that of one seed."""
     names: TaskNames | None = None
+    has_fitness: bool = True
+    """False if the task has no fitness."""
 
     @property
     def digest(self) -> str:
@@ -133,7 +135,8 @@ def _write(folder: Path, plan: RewardTraining, results: Sequence[SliceResult]) -
     fields = {name: getattr(plan, name) for name in ("digest", "task", "task_files", "reward", "training")}
     write_atomic(folder / TRAINING, Trained(**fields, results=tuple(results)).model_dump_json(indent=1))
     table = io.StringIO()
-    columns = ("env_steps", "fitness", "success_rate", "episode_steps", "episode_return")
+    measures = ("fitness", "success_rate") if plan.has_fitness else ()
+    columns = ("env_steps", *measures, "episode_steps", "episode_return")
     rows = csv.writer(table)
     rows.writerow(["seed", *columns])
     rows.writerows(

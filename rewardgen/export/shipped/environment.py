@@ -23,8 +23,8 @@ _EYES = "WITH_EYES"
 
 
 def make_env(reward: Any = None, render_mode: str | None = None) -> TaskEnv:
-    """A `gymnasium.Env`. `info` holds `components` and `variables`, and at the end of an episode `fitness`, `success`
-    and `cause`.
+    """A `gymnasium.Env`. `info` holds `components` and `variables`, and at the end of an episode `cause`
+    and, if the task has them, `fitness` and `success`.
 
     Args:
         reward: Another reward: from inputs by name, (1,) or (1, k) each, to components by name, (1,) each. The input

@@ -139,13 +139,14 @@ def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float
             place = f"{phase}/{trained['candidate_id']}/seed-{trained['seed']}"
             # Without a definition of success, curves have zeros and the measurement has None.
             success = ["success_rate"] if trained.get("final_success_rate") is not None else []
+            fitness = ["fitness"] if history.has_fitness else []
             for point in trained["curve"]:
-                values = {name: point[name] for name in ("fitness", *success, "episode_return")}
+                values = {name: point[name] for name in (*fitness, *success, "episode_return")}
                 yield {f"{place}/{name}": value for name, value in values.items()}, "env_steps", point["env_steps"]
             result, ids = history.result(phase, trained["candidate_id"]), history.ids()
             if phase == "search" and result and result.fitness is not None and trained["candidate_id"] in ids:
                 best = history.ranking.best
-                values = {"search/fitness": result.fitness}
+                values = {"search/fitness": result.fitness} if history.has_fitness else {}
                 values |= {"search/success_rate": result.success_rate} if result.success_rate is not None else {}
                 values |= {"search/best": best.estimate} if best else {}
                 yield values, "candidate", ids.index(trained["candidate_id"])
