@@ -96,7 +96,7 @@ def _saved(history: History) -> list[Line]:
     if stops:
         lines.append((f"{count(len(stops), 'training')} stopped early", f"{saved_steps:,} steps not spent"))
     opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
-    if history.summary and 0 < opened < len(history.final_seeds):
+    if history.has_fitness and history.summary and 0 < opened < len(history.final_seeds):
         seeds_used = f"{opened} of at most {len(history.final_seeds)} fresh seeds, for each of the two compared"
         lines.append(("Finals that ended before all seeds were used", seeds_used))
     per_step = [run.wall_s / run.env_steps for run in history.trained.values() if run.env_steps and run.wall_s]

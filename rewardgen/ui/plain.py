@@ -85,7 +85,8 @@ def describe(event: Event, history: History) -> str:
             return _trained(data["phase"], data["slice"]["candidate_id"], history)
         case "ranked":
             best = history.ranking.best
-            return f"{best.candidate_id} is the best so far" if best else ""
+            told = history.comparisons or not history.by_answers
+            return f"{best.candidate_id} is the best so far" if best and told else ""
         case "compared":
             return _compared(history.comparisons[-1])
         case "seeds-opened":

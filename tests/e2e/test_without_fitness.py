@@ -49,6 +49,7 @@ def test_the_winner_leads_by_answers_and_trains_on_one_block_of_fresh_seeds(judg
     assert row.fitness is None and not row.failure and row.seeds == 5
     assert "leads by" in ended.summary.conclusion and "only their films show" in ended.summary.conclusion
     assert "trained\n" in done.stderr and "strength" in done.stderr
+    assert "best so far" not in done.stderr[: done.stderr.index("answer 1,")]
 
 
 def test_screens_files_and_pages_tell_no_fitness(judged):
@@ -66,6 +67,7 @@ def test_screens_files_and_pages_tell_no_fitness(judged):
     for text in told:
         assert not re.search(r"fitness:? [-+0-9>]", text), re.findall(r".*fitness:? [-+0-9>].*", text)
     page = (folder.path / "report.html").read_text()
+    assert "of the two compared" not in page
     assert "is preferred to" in page and "a fitness of" not in page
     listed = json.loads(rewardgen("runs", "list", "--json", cwd=place).stdout)["runs"]
     assert listed[0]["best"] == chosen and listed[0]["fitness"] is None

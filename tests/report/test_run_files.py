@@ -70,7 +70,7 @@ def test_readme_shows_the_table_the_reasons_of_failures_and_how_to_resume(tmp_pa
 def test_candidate_folder_holds_reward_and_record(tmp_path):
     folder, history = a_finished_run(tmp_path, generations=2)
     for id in ("g00-k0", "g00-k3"):
-        report.write_candidate(folder, history.record(id))
+        report.write_candidate(folder, history, history.record(id))
     assert "dead-component" in (folder.candidate("g00-k0") / "record.json").read_text()
     assert "fine" in (folder.candidate("g00-k3") / "record.json").read_text()
     assert (folder.candidate("g00-k3") / "reward.py").read_text() == history.designed["g00-k3", 0].source
