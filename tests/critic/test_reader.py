@@ -145,7 +145,7 @@ def test_the_model_sees_the_numbered_code_the_task_the_goal_and_what_was_noticed
 def served(answer):
     """What comes of a reading by a model behind a real server that answers so."""
     with ChatServer(answer) as server:
-        llm = LiteLLMClient("openai/local-model", api_base=server.api_base, timeout_s=10.0)
+        llm = LiteLLMClient("openai/local-model", api_base=server.api_base, timeout_s=60.0)
         return asyncio.run(Reader(llm).read(candidate("g00-k1"), card(), "", ()))
 
 

@@ -176,7 +176,7 @@ def test_a_run_begins_with_a_reward_file(tmp_path):
     assert record and "torch.exp(-position.abs())" in record.candidate.source and record.result
     (tmp_path / "other.py").write_text("def compute_reward(distance):\n    return {'near': -distance}\n")
     other = rewardgen("run", POINT, *SHORTER, "--init", "other.py", cwd=tmp_path)
-    assert other.returncode == 2 and "other.py cannot be trained on point: the reward takes `distance`" in other.stderr
+    assert other.returncode == 3 and "other.py cannot be trained on point: the reward takes `distance`" in other.stderr
     assert len([*(tmp_path / "runs").iterdir()]) == 1
     missing = rewardgen("run", POINT, "--init", "none.py", cwd=tmp_path)
     assert missing.returncode == 2 and "cannot read none.py" in missing.stderr

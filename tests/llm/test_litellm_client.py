@@ -27,7 +27,7 @@ def no_keys(monkeypatch):
 
 
 def client(server, **changes):
-    return LiteLLMClient(**{"model": "openai/local-model", "api_base": server.api_base, "timeout_s": 10.0} | changes)
+    return LiteLLMClient(**{"model": "openai/local-model", "api_base": server.api_base, "timeout_s": 60.0} | changes)
 
 
 def failure(answer, **changes):
