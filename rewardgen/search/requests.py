@@ -16,7 +16,7 @@ from rewardgen.search.judge import improves
 from rewardgen.store.events import EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, SilentListener
-from rewardgen.store.ranking import Ranking
+from rewardgen.store.ranking import Ranking, leads
 from rewardgen.store.records import CandidateRecord, DesignRequest, Slot
 from rewardgen.store.run_folder import RunFolder
 
@@ -117,11 +117,15 @@ def _line(record: CandidateRecord, result: str) -> str:
 
 
 def _is_failure(record: CandidateRecord, ranking: Ranking) -> bool:
-    """True for a trained candidate that is no better than its parents or than trivial policies."""
+    """True for a trained candidate that is no better than its parents or than trivial policies; where comparisons rank,
+    for one that is worse than a parent beyond noise.
+    """
     if record.analysis is None or improves(record, ranking):
         return False
-    if record.preference:
-        return bool(record.candidate.parents)
+    if record.preference:  # few answers hardly ever tell a child from its parent
+        child = ranking.rank(record.candidate.id)
+        parents = [rank for id in record.candidate.parents if (rank := ranking.rank(id))]
+        return child is not None and any(leads(parent, child) for parent in parents)
     trivial = any(flag.detector == "no-better-than-trivial" for flag in record.analysis.flags)
     return trivial or (record.analysis.fitness_delta is not None and record.analysis.parent is not None)
 

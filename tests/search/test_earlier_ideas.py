@@ -1,6 +1,7 @@
 from rewardgen.designer.protocol import idea_of
 from rewardgen.search import requests
 from rewardgen.search.judge import FitnessJudge
+from rewardgen.store.ranking import Rank, Ranking
 from rewardgen.store.records import Analysis, Finding, Flag, Verdict
 from tests.builders import record
 from tests.search.offspring import behind
@@ -52,6 +53,14 @@ def test_draft_that_reached_nothing_is_a_failed_idea_and_one_that_reached_someth
     poor = record("g00-k0", 0.1).model_copy(update={"analysis": Analysis(candidate_id="g00-k0", flags=(nothing,))})
     fair = record("g00-k1", 0.5).model_copy(update={"analysis": Analysis(candidate_id="g00-k1")})
     assert [line.split()[0] for line in failed_ideas([poor, fair])] == ["g00-k0"]
+
+
+def test_where_comparisons_rank_a_loss_within_noise_is_no_failure():
+    child = behind(record("g01-k0", 2.0), "g00-k0").model_copy(update={"preference": "place 2 of 2"})
+    for distance, failed in ((1.0, 0), (4.0, 1)):
+        ranks = (Rank(candidate_id="g00-k0", estimate=distance, standard_error=0.7),)
+        ranks += (Rank(candidate_id="g01-k0", estimate=0.0, standard_error=0.7),)
+        assert len(requests.failed_ideas([child], Ranking(ranks=ranks), ())) == failed
 
 
 def test_what_is_told_at_length_elsewhere_is_not_told_again():
