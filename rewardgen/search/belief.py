@@ -29,7 +29,7 @@ SETTLED = 0.95
 _TIES, _TIES_PRIOR = -1.0, 1.5
 """Mean and standard deviation of log(nu) before any answer."""
 _STEPS, _HALVINGS, _CONVERGED = 50, 30, 1e-10
-_DRAWS, _MOST_COMPARED, _MOST_LEFT, _UNCLEAR = 512, 10, 30, 2
+_DRAWS, _MOST_COMPARED, MOST_LEFT, _UNCLEAR = 512, 10, 30, 2
 
 
 class Belief(NamedTuple):
@@ -150,7 +150,7 @@ def _counts(belief: Belief, comparisons: Sequence[Comparison]) -> list[int]:
 def answers_left(belief: Belief, comparisons: Sequence[Comparison]) -> int:
     """Estimate the number of answers until the best one is settled, if each is the likeliest one; at most 30."""
     seen = _counts(belief, comparisons)
-    for asked in range(_MOST_LEFT):
+    for asked in range(MOST_LEFT):
         found = _most_telling(belief, seen)
         if found is None:
             return asked
@@ -159,7 +159,7 @@ def answers_left(belief: Belief, comparisons: Sequence[Comparison]) -> int:
         belief = belief._replace(mean=mean, covariance=covariance)
         for place in found:
             seen[place] += 1
-    return _MOST_LEFT
+    return MOST_LEFT
 
 
 def _most_telling(

@@ -110,11 +110,12 @@ def _ask(run: Context, generation: int, question: Question) -> bool:
 
 def asked_text(history: History) -> str:
     """Return how many answers there are, and how many more are expected to settle the best candidate."""
-    from rewardgen.search.belief import answers_left, believe  # imports numpy
+    from rewardgen.search.belief import MOST_LEFT, answers_left, believe  # imports numpy
 
     comparisons = history.comparisons
     ids = judged_ids([record for id in history.ids() if (record := history.record(id))])
     if len(ids) < 2:
         return count(len(comparisons), "answer")
     more = answers_left(believe(ids, comparisons), comparisons)
-    return f"{count(len(comparisons), 'answer')}, {f'about {more} more decide' if more else 'the best is settled'}"
+    left = f"{more} or more answers" if more == MOST_LEFT else f"about {more} more"
+    return f"{count(len(comparisons), 'answer')}, {f'{left} decide' if more else 'the best is settled'}"
