@@ -117,5 +117,5 @@ def asked_text(history: History) -> str:
     if len(ids) < 2:
         return count(len(comparisons), "answer")
     more = answers_left(believe(ids, comparisons), comparisons)
-    left = f"{more} or more answers" if more == MOST_LEFT else f"about {more} more"
+    left = f"at least {more} more" if more == MOST_LEFT else f"about {more} more"
     return f"{count(len(comparisons), 'answer')}, {f'{left} decide' if more else 'the best is settled'}"
