@@ -95,7 +95,7 @@ def test_a_hostile_reply_is_a_candidate_or_a_failure_and_nothing_else(tmp_path, 
     for id in history.ids():
         candidate = record(history, id).candidate
         assert bool(candidate.source) != bool(candidate.failure)
-        write_candidate(RunFolder(tmp_path / "run"), record(history, id))
+        write_candidate(RunFolder(tmp_path / "run"), history, record(history, id))
     files = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix in (".md", ".json", ".jsonl")]
     assert all(path.resolve().is_relative_to(tmp_path / "run") for path in files)
     for text in (capsys.readouterr().err, *(path.read_text() for path in files), *asked):

@@ -103,7 +103,7 @@ def test_a_file_of_arrays_is_refused_and_has_no_effect(tmp_path, kind, content):
     before, started = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.perf_counter()
     with pytest.raises(error):
         load(path)
-    assert time.perf_counter() - started < 3.0
+    assert time.perf_counter() - started < 10.0
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 * 1024
     assert not canary.exists() and sorted(tmp_path.iterdir()) == [path]
 
@@ -135,4 +135,4 @@ def test_what_is_no_plain_file_of_a_sensible_size_is_not_waited_for(tmp_path, ma
     started = time.perf_counter()
     with pytest.raises(RunFolderError):
         load_policy(tmp_path / "file.npz")
-    assert time.perf_counter() - started < 3.0
+    assert time.perf_counter() - started < 10.0
