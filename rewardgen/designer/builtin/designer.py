@@ -196,7 +196,7 @@ class Operators:
         if idea is None:
             return self.tune(reward)
         new = idea.term.weighing(rounded(idea.term.weight * old.weight / self.ideas[old.name].term.weight))
-        why = self.faults.get(old.name, "another form of it may follow the fitness more closely")
+        why = self.faults.get(old.name, "another form of it may follow the task more closely")
         edited = tuple(new if term is old else term for term in reward)
         return edited, f"`{old.name}` is changed, as {why}: now {new.says}."
 

@@ -50,7 +50,10 @@ Model = Annotated[str, Field(description="`builtin`, a LiteLLM model such as `op
 JobNumber = Annotated[int, Field(description="Number that a tool returned.")]
 Seconds = Annotated[float, Field(ge=0, le=600, description="Longest wait [s], below your client's time limit.")]
 Frames = Annotated[int, Field(ge=1, le=20, description="Number of pictures.")]
-RunOptions = Annotated[dict[str, Any] | None, WithJsonSchema(RunConfig.model_json_schema() | {"required": []})]
+_OPTIONS = RunConfig.model_json_schema()
+_FIELDS = {name: each for name, each in _OPTIONS["properties"].items() if name != "task"}
+_OPTIONS |= {"required": [], "properties": _FIELDS}
+RunOptions = Annotated[dict[str, Any] | None, WithJsonSchema(_OPTIONS)]
 CallOptions = Annotated[dict[str, Any] | None, WithJsonSchema(Calls.model_json_schema())]
 
 
@@ -156,7 +159,7 @@ class Tools:
         return await self._call("train", target, options={"reward": file, "seeds": seeds, "steps": steps})
 
     async def evaluate(self, target: Rewarded = "latest", episodes: int = 100) -> str:
-        """Measure trained policies on fresh episodes."""
+        """Measure trained policies on fresh episodes: of a run's candidate, or of a folder that `train_reward` named."""
         return await self._call("eval", target, options={"episodes": episodes})
 
     async def run(self, task: Task, options: RunOptions = None, dry_run: bool = False) -> str:
