@@ -159,7 +159,7 @@ class Tools:
         return await self._call("train", target, options={"reward": file, "seeds": seeds, "steps": steps})
 
     async def evaluate(self, target: Rewarded = "latest", episodes: int = 100) -> str:
-        """Measure trained policies on fresh episodes: of a run's candidate, or of a folder that `train_reward` named."""
+        """Measure policies on fresh episodes: of a run or its candidate, or in a folder that `train_reward` named."""
         return await self._call("eval", target, options={"episodes": episodes})
 
     async def run(self, task: Task, options: RunOptions = None, dry_run: bool = False) -> str:
