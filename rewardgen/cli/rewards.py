@@ -131,7 +131,11 @@ def train(
         cells = (number(row["fitness"]), percent(row["success"]), tokens(row["steps"]), row["failure"])
         table.add_row(str(row["seed"]), *cells)
     results().print(table)
-    results().print(f"\n{_outcome(training, len(training.result.slices))}", soft_wrap=True)
+    seeds = len(training.result.slices)
+    outcome = f"{training.id}: trained on {count(seeds, 'seed')}; the task has no fitness to measure them by"
+    if training.has_fitness or training.result.failure:
+        outcome = _outcome(training, seeds)
+    results().print(f"\n{outcome}", soft_wrap=True)
     for note in (*training.notes, f"policies and curves: {training.path}"):
         results().print(note, soft_wrap=True)
     if training.fitness and reward not in (None, *BASELINES):
@@ -206,8 +210,6 @@ def _estimates(measured: TrainedReward | Evaluated) -> dict[str, Any]:
 
 
 def _outcome(measured: TrainedReward | Evaluated, seeds: int) -> str:
-    if isinstance(measured, TrainedReward) and not (measured.has_fitness or measured.result.failure):
-        return f"{measured.id}: trained on {count(seeds, 'seed')}; the task has no fitness to measure them by"
     if not measured.fitness:
         return f"{measured.id}: a seed failed, so there is no fitness"
     fitness = with_interval(measured.fitness) if seeds > 1 else number(measured.fitness.value)

@@ -128,7 +128,7 @@ def robot_of(files: Iterable[str]) -> str:
 
 
 class Query(NamedTuple):
-    """What entries are compared with."""
+    """Features of a task that entries are compared by."""
 
     robot: str
     variables: Mapping[str, int]

@@ -1,9 +1,11 @@
 import pytest
 
+from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.store.measurements import IdleReading
 from rewardgen.store.records import PolicyProbe
 from tests.analyzer.flagged import fires, flags
-from tests.analyzer.trained import curve
+from tests.analyzer.trained import curve, trained
+from tests.builders import card
 
 FALLS = curve(fitness=(0.0, 0.5, 0.9, 0.6, 0.3, 0.2))
 
@@ -22,6 +24,11 @@ def test_every_flag_is_one_sentence(changes):
 def test_reward_that_rises_while_fitness_falls():
     words = "The reward rose while fitness fell, from 0.9 at 30000 steps to 0.2"
     fires(flags(curves=FALLS), "reward-up-fitness-down", words)
+
+
+def test_a_task_without_a_fitness_raises_no_flag_that_a_fitness_would_tell():
+    given = card(fitness="", success_terminates=False, benign_terminations=False, probes=(), best_fitness=None)
+    assert Analyzer(None).study(trained(curves=FALLS), [], given).flags == ()
 
 
 def test_one_seed_of_two_that_falls_is_no_flag():

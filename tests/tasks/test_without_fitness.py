@@ -5,6 +5,7 @@ import torch
 
 import rewardgen
 from rewardgen.core.errors import UsageError
+from rewardgen.llm.prompts import render
 from rewardgen.sim.episodes import record_episodes, trivial_policies
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.check import check_task
@@ -61,3 +62,8 @@ def test_words_judged_by_a_person_become_a_task_without_a_metric_in_one_call(tmp
     assert made.drafted.trial is None and len(chat.bodies) == 1
     assert "a metric" not in chat.bodies[0]["messages"][0]["content"]
     assert not load_task(str(made.file)).has_fitness
+
+
+def test_the_model_that_reads_the_result_is_told_of_no_fitness():
+    words = render("task/verdict_system", judged=True)
+    assert "fitness" not in words and "fitness" in render("task/verdict_system", judged=False)

@@ -31,7 +31,7 @@ _MOST = 24_000
 """Characters of a command's output in one answer."""
 
 
-class Question(NamedTuple):
+class ConsentQuestion(NamedTuple):
     """A question that only the user may answer, and the command that goes on after a yes."""
 
     text: str
@@ -42,7 +42,7 @@ class Question(NamedTuple):
 
 
 @dataclass
-class Job:
+class StartedCommand:
     """A started command: its process, in a group of its own, and the file with its output."""
 
     words: tuple[str, ...]
@@ -77,8 +77,8 @@ class Session:
     """The jobs and the questions of a client, each with its number, from 1."""
 
     def __init__(self) -> None:
-        self.jobs: list[Job] = []
-        self._questions: list[Question] = []
+        self.jobs: list[StartedCommand] = []
+        self._questions: list[ConsentQuestion] = []
         self._closed: set[int] = set()
         self._agreed: set[str] = set()
         self._scratch = TemporaryDirectory(prefix="rewardgen-mcp-", ignore_cleanup_errors=True)
@@ -99,7 +99,7 @@ class Session:
         """
         words = (*command.split(), *_words(options or {}))
         if new := tuple(sentence for sentence in _concerns(options or {}) if sentence not in self._agreed):
-            return self._asked(Question("\n".join(new), words, arguments, new))
+            return self._asked(ConsentQuestion("\n".join(new), words, arguments, new))
         return await self._start(words, arguments, seconds)
 
     async def news(self, number: int, seconds: float) -> str:
@@ -114,7 +114,7 @@ class Session:
         if code is None:
             return f"{text}\n\njob {number} goes on: `watch` it, or `stop` it".strip()
         if code == NeedsConsent.exit_code:
-            return self._asked(Question(job.output(), (*job.words, "--yes"), job.arguments))
+            return self._asked(ConsentQuestion(job.output(), (*job.words, "--yes"), job.arguments))
         if code not in (0, 1, INTERRUPTED) or "\nerror: " in f"\n{text}":
             raise ToolError(text)
         return text or f"job {number} has ended"
@@ -131,7 +131,7 @@ class Session:
             job.signal(signal.SIGKILL)
         return job.output(job.told) or f"job {number} has ended"
 
-    def question(self, number: int) -> Question:
+    def question(self, number: int) -> ConsentQuestion:
         """Return an open question.
 
         Raises:
@@ -154,7 +154,7 @@ class Session:
         self._agreed |= {*question.agreed}
         return await self._start(question.words, question.arguments, START_S)
 
-    def _job(self, number: int) -> Job:
+    def _job(self, number: int) -> StartedCommand:
         if not 1 <= number <= len(self.jobs):
             raise UsageError(f"there is no job {number}", "`list_runs` shows the runs, also of earlier sessions")
         return self.jobs[number - 1]
@@ -168,10 +168,10 @@ class Session:
             process = await asyncio.create_subprocess_exec(
                 *line, stdin=DEVNULL, stdout=output, stderr=STDOUT, **options
             )
-        self.jobs.append(Job(words, arguments, process, log))
+        self.jobs.append(StartedCommand(words, arguments, process, log))
         return await self.news(len(self.jobs), seconds)
 
-    def _asked(self, question: Question) -> str:
+    def _asked(self, question: ConsentQuestion) -> str:
         self._questions.append(question)
         more = "" if question.agreed else " A yes also accepts what the command would ask next."
         return (
