@@ -41,7 +41,8 @@ class Variation:
         factors = {}
         for name, (low, high) in self._ranges.items():
             if name == DELAY:
-                put_rows(self._delay, which, (low + (high - low + 1) * drawn[name]).long())
+                whole = (low + (high - low + 1) * drawn[name]).long().clamp(max=int(high))  # a draw may round up to 1
+                put_rows(self._delay, which, whole)
             else:
                 factors[name] = low + (high - low) * drawn[name]
         if factors:
