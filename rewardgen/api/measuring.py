@@ -8,22 +8,28 @@ from typing import Any, NamedTuple
 
 from rewardgen.api.display import Table
 from rewardgen.api.runs import Run, RunCandidate
-from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import RunFolderError, UsageError
-from rewardgen.core.formatting import number
+from rewardgen.core.asynchrony import run_coroutine
+from rewardgen.core.config import BUILTIN, RunConfig, checked_config
+from rewardgen.core.errors import ModelError, RunFolderError, UsageError
+from rewardgen.core.formatting import count, number, tokens
 from rewardgen.core.physics import cannot_vary, conditions, parse_ranges
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
+from rewardgen.designer.ranges import choose_ranges
 from rewardgen.film.film import Film, plan_of
 from rewardgen.film.film_index import films_folder
 from rewardgen.film.shooting import require_trust, shoot
+from rewardgen.llm.factory import make_llm
+from rewardgen.llm.prompts import using_prompts
+from rewardgen.llm.protocol import Note, silent
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
+from rewardgen.search.assembly import own_prompts_of
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder
-from rewardgen.store.transfer import Condition, Transfer, write_transfer
+from rewardgen.store.transfer import TRANSFER, Condition, Transfer, write_transfer
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import names_task
 from rewardgen.training.cache import get_or_measure
@@ -64,6 +70,7 @@ class Evaluated(Table):
         films: Film of the median policy, if one was made.
         task_changed: Task files that changed since the run.
         transfer: Measurements under changed physics, if ranges were given; kept in the run's folder.
+        reference: The run and its candidate.
     """
 
     def __init__(
@@ -75,10 +82,11 @@ class Evaluated(Table):
         films: Sequence[Film],
         task_changed: Sequence[Path],
         transfer: Transfer | None = None,
+        reference: Reference | None = None,
     ) -> None:
         self.id, self.phase, self.episodes = id, phase, episodes
         self.policies, self.films, self.task_changed = tuple(policies), tuple(films), tuple(task_changed)
-        self.transfer = transfer
+        self.transfer, self._reference = transfer, reference
 
     @property
     def fitness(self) -> Interval | None:
@@ -91,6 +99,41 @@ class Evaluated(Table):
         """Success rate over the policies with a 95 % interval; None if a policy could not be measured."""
         rates = [policy.success.value for policy in self.policies if policy.success]
         return proportion_interval(rates, self.episodes) if len(rates) == len(self.policies) else None
+
+    def choose_ranges(self, model: str, *, note: Note = silent, **options: Any) -> Transfer:
+        """Let a language model choose the ranges to train with, where the policies keep half of their fitness or more.
+
+        The choice is kept with the measurements, the calls beside them. A call that was answered is not made again.
+
+        Args:
+            model: A LiteLLM model string, `agent:NAME`, `mailbox:DIR`, or `replay:RUN`.
+            note: Receives progress messages.
+            **options: Fields of `rewardgen.core.config.RunConfig` for the calls, such as `max_cost` and `api_base`.
+
+        Returns:
+            The measurements, with `chosen` ranges and reasons.
+
+        Raises:
+            UsageError: No ranges were measured, or the policies earn in none of them.
+            ModelError: The model chose no usable ranges.
+            CallFailed: The model did not answer.
+        """
+        card = self._reference and self._reference.history.card
+        if not (self.transfer and self._reference and card):
+            raise UsageError("no ranges were measured to choose from", "measure some: `--vary friction=0.5:1.5`")
+        history, place = self._reference.history, self._reference.folder.place_within(TRANSFER, self.id)
+        config = ranges_config(model, **options)
+        llm, goal = make_llm(config, RunFolder(place), note), history.config.goal if history.config else ""
+        try:
+            with using_prompts(own_prompts_of(config)):
+                chosen = run_coroutine(choose_ranges(llm, card, goal, self.transfer, config.temperature))
+        except ModelError as error:
+            hint = error.hint or f"see {place}; delete it to ask again, or name another `--model`"
+            raise ModelError(error.message, hint) from error
+        note(f"{count(llm.usage().calls, 'call')}, {tokens(llm.usage().tokens)} tokens; kept in {place}")
+        self.transfer = self.transfer.model_copy(update={"chosen": chosen, "chosen_by": model})
+        write_transfer(self._reference.folder, self.transfer)
+        return self.transfer
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row per policy."""
@@ -177,7 +220,18 @@ def evaluate(
             conditions=tuple(_condition(physics, results) for physics, results in measured.items()),
         )
         write_transfer(folder, transfer)
-    return Evaluated(id, phase, episodes, policies, films, changed(history.task_files), transfer)
+    return Evaluated(id, phase, episodes, policies, films, changed(history.task_files), transfer, reference)
+
+
+def ranges_config(model: str, **options: Any) -> RunConfig:
+    """Return the configuration of the calls of `Evaluated.choose_ranges`.
+
+    Raises:
+        UsageError: A field is unknown or invalid, or the model is the built-in designer.
+    """
+    if model == BUILTIN:
+        raise UsageError("the built-in designer chooses no ranges", "name a language model: `--model openai/gpt-5.1`")
+    return checked_config({"task": TRANSFER, "model": model, **options}, None)
 
 
 def _condition(physics: tuple[str, ...], measured: Mapping[SliceSpec, PolicyMeasurement]) -> Condition:

@@ -11,7 +11,7 @@ from cyclopts.validators import Number
 from pydantic_core import to_jsonable_python
 from rich.text import Text
 
-from rewardgen.api.measuring import MOST_EPISODES, Evaluated, evaluate
+from rewardgen.api.measuring import MOST_EPISODES, Evaluated, evaluate, ranges_config
 from rewardgen.api.training import LEAST_STEPS, TrainedReward
 from rewardgen.api.training import train as train_reward
 from rewardgen.cli.output import (
@@ -26,14 +26,18 @@ from rewardgen.cli.output import (
     print_json,
     with_runs_dir,
 )
+from rewardgen.cli.robots import CallOptions, Calls
 from rewardgen.core.config import Bonus, Device
 from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
 from rewardgen.core.physics import conditions, parse_ranges
+from rewardgen.core.text import one_line
+from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
 from rewardgen.store.records import BASELINES, Verdict
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, TRAINING
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.store.transfer import STILL_EARNS
+from rewardgen.training.retraining import read_training
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import findings_text
 from rewardgen.ui.tables import plain_table
@@ -59,6 +63,7 @@ AnyBonus = Annotated[
 ]
 _PHYSICS = "`friction`, `mass`, `damping` or `gravity`, as `friction=0.5:1.5`, or `delay=0:2`. Repeatable."
 Vary = Annotated[tuple[str, ...], flag(f"Also measure with factors on {_PHYSICS}")]
+Chooser = Annotated[str | None, Parameter(help="Language model that chooses the ranges to train with.")]
 Randomise = Annotated[tuple[str, ...], flag(f"Draw for each training episode a factor on {_PHYSICS}")]
 Folder = Annotated[
     Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
@@ -151,27 +156,42 @@ def eval_(
     episodes: Episodes = 100,
     seed: EpisodeSeed = 1,
     vary: Vary = (),
+    model: Chooser = None,
+    calls: CallOptions = Calls(),  # noqa: B008
     film: WithFilm = False,
     workers: Workers = None,
     yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
-    """Measure trained policies on fresh episodes."""
+    """Measure trained policies on fresh episodes.
+
+    With `--vary` and `--model`, a language model chooses the ranges of the physics to train with.
+    """
     options: dict[str, Any] = {"workers": workers, "runs_dir": runs_dir, "agreed": yes}
+    settings: dict[str, Any] = calls.model_dump()
+    if model is not None:
+        if not vary:
+            raise UsageError("no ranges are measured to choose from", "add some: `--vary friction=0.5:1.5`")
+        model = lasting_model(model, runs_dir)
+        make_llm(ranges_config(model, **settings), RunFolder(runs_dir))  # fails before the measurements
     if vary:
-        settings = count(len(conditions(parse_ranges(vary))), "setting")
+        number_of = count(len(conditions(parse_ranges(vary))), "setting")
         messages().print(
-            f"measuring under {settings} of the physics, {episodes} episodes of each policy", soft_wrap=True
+            f"measuring under {number_of} of the physics, {episodes} episodes of each policy", soft_wrap=True
         )
     evaluation = evaluate(target, episodes=episodes, seed=seed, vary=vary, film=film, **options)
     films, code = [str(film.video) for film in evaluation.films], 0 if evaluation.fitness else 1
     if json:
+        if model is not None:
+            evaluation.choose_ranges(model, **settings)
         data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": episodes}
         data |= {"policies": evaluation.rows(), "films": films}
         data |= {"task_changed": [str(path) for path in evaluation.task_changed]}
-        rows = evaluation.transfer.rows() if evaluation.transfer else ()
+        transfer = evaluation.transfer
+        rows, chosen = (transfer.rows(), transfer.chosen) if transfer else ((), ())
         data |= {"transfer": to_jsonable_python([row._asdict() for row in rows])}
+        data |= {"chosen": [choice.model_dump() for choice in chosen]}
         print_json(data | _estimates(evaluation))
         return code
     table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
@@ -188,7 +208,9 @@ def eval_(
     for path in films:
         results().print(f"film: {path}", soft_wrap=True)
     step = with_runs_dir(f"train {shlex.quote(target)}", runs_dir)
-    steps = [(step, "trains the reward with further seeds")]
+    if training := read_training(Path(target)):
+        step = f"train {shlex.quote(training.task)} --reward {shlex.quote(str(Path(target, 'reward.py')))}"
+    steps = [] if training else [(step, "trains the reward with further seeds")]
     if transfer := evaluation.transfer:
         table = plain_table("physics", "fitness [95 %]", "success [95 %]", "kept", right=("kept",))
         for cells in transfer_cells(transfer):
@@ -196,10 +218,18 @@ def eval_(
         results().print()
         results().print(table)
         report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
-        steps = [(report, "shows this as a picture")]
-        if earning := " ".join(f"--randomise {text}" for text in transfer.earning()):
-            steps += [(f"{step} {earning}", f"trains where the policies keep {percent(STILL_EARNS)} or more")]
-    if not (Path(target) / TRAINING).is_file():
+        steps = [] if training else [(report, "shows this as a picture")]
+        ranges, purpose = transfer.earning(), f"trains where the policies keep {percent(STILL_EARNS)} or more"
+        if model is not None:
+            messages().print(f"asking {one_line(model)} for the ranges to train with", soft_wrap=True)
+            chosen = evaluation.choose_ranges(model, **settings).chosen
+            results().print()
+            for choice in chosen:
+                results().print(Text(f"{choice.range}: {choice.why}"), soft_wrap=True)
+            ranges, purpose = tuple(choice.range for choice in chosen), "trains with the chosen ranges"
+        if ranges:
+            steps += [(" ".join([step, *(f"--randomise {text}" for text in ranges)]), purpose)]
+    if steps:
         next_steps(*steps)
     return code
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Annotated, NamedTuple
 
-from pydantic import Field, FiniteFloat, ValidationError
+from pydantic import AfterValidator, Field, FiniteFloat, ValidationError
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.formatting import shortened
 from rewardgen.core.physics import own_value
-from rewardgen.core.schema import Frozen
+from rewardgen.core.schema import Frozen, Text
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.store.measurements import Share
 from rewardgen.store.names import CandidateId
 from rewardgen.store.run_folder import RunFolder
 
-_FOLDER, _MOST_BYTES = "transfer", 4 << 20
+TRANSFER, _MOST_BYTES = "transfer", 4 << 20
+_MOST_CHARS = 300
+"""Longest reason for a range [characters]."""
 STILL_EARNS = 0.5
 """Share of the fitness kept from which policies count as still earning."""
-Physics = Annotated[tuple[Annotated[str, Field(pattern=r"^[a-z]+=[\d.]+(:[\d.]+)?$")], ...], Field(max_length=16)]
+_Range = Annotated[str, Field(pattern=r"^[a-z]+=[\d.]+(:[\d.]+)?$")]
+Physics = Annotated[tuple[_Range, ...], Field(max_length=16)]
 """Values and ranges as on the command line; none for the task's own physics."""
 
 
@@ -31,6 +35,13 @@ class Condition(Frozen):
     """Mean over the episodes by training seed; without policies that could not be measured."""
     success: dict[int, Share] = {}
     """Success rate by training seed."""
+
+
+class ChosenRange(Frozen):
+    """A range to train with, and the reason of the language model that chose it."""
+
+    range: _Range
+    why: Annotated[Text, AfterValidator(lambda text: shortened(" ".join(text.split()), _MOST_CHARS))]
 
 
 class TransferRow(NamedTuple):
@@ -62,6 +73,10 @@ class Transfer(Frozen):
     """Fitness of the better trivial policy with the task's own physics."""
     conditions: tuple[Condition, ...] = Field(min_length=1, max_length=100)
     """The task's own physics first, then single values, then all ranges together."""
+    chosen: tuple[ChosenRange, ...] = Field(default=(), max_length=16)
+    """Ranges that a language model chose to train with."""
+    chosen_by: Text = ""
+    """Name of that model."""
 
     def rows(self) -> list[TransferRow]:
         """Return a row per condition."""
@@ -97,13 +112,13 @@ class Transfer(Frozen):
 
 def write_transfer(folder: RunFolder, transfer: Transfer) -> None:
     """Keep measurements in a folder, in place of earlier ones; raises a RunFolderError if that cannot be written."""
-    write_atomic(folder.place_within(_FOLDER) / f"{transfer.candidate}.json", transfer.model_dump_json(indent=1))
+    write_atomic(folder.place_within(TRANSFER) / f"{transfer.candidate}.json", transfer.model_dump_json(indent=1))
 
 
 def read_transfer(folder: RunFolder, candidate: str) -> Transfer | None:
     """Return a candidate's measurements; None if there are none that can be read, as the folder may be anybody's."""
     with suppress(OSError, ValidationError, ValueError, RewardgenError):
-        content = read_plain(folder.place_within(_FOLDER) / f"{candidate}.json", _MOST_BYTES)
+        content = read_plain(folder.place_within(TRANSFER) / f"{candidate}.json", _MOST_BYTES)
         transfer = Transfer.model_validate_json(content)
         transfer.rows()
         return transfer if transfer.candidate == candidate else None

@@ -8,12 +8,14 @@ import pytest
 import rewardgen
 from rewardgen.api.measuring import Evaluated, Measurement
 from rewardgen.cli.app import main
-from rewardgen.core.errors import RunFolderError, TaskError, UsageError
+from rewardgen.core.errors import ModelError, RunFolderError, TaskError, UsageError
 from rewardgen.core.statistics import Interval
 from rewardgen.report.page import report_html
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.store.transfer import Condition, Transfer, read_transfer, write_transfer
+from rewardgen.testing.server import Answer, ChatServer
+from rewardgen.view.reference import Reference
 from tests.api.test_training import foreign, train
 from tests.report.test_page import data_of
 
@@ -178,3 +180,109 @@ def test_a_link_in_the_run_is_not_followed(run, measured, tmp_path):
     with pytest.raises(RunFolderError):
         write_transfer(folder, measured.transfer)
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+# Ranges that a language model chooses.
+
+CHOSEN = {
+    "ranges": [
+        {"parameter": "delay", "low": 0, "high": 1, "why": "Motors answer one step late."},
+        {"parameter": "mass", "low": 0.8, "high": 1.5, "why": "A payload <b>adds</b> mass."},
+    ]
+}
+
+
+def changed(place, **fields):
+    """The reply with other fields in one entry."""
+    ranges = [entry | fields if number == place else entry for number, entry in enumerate(CHOSEN["ranges"])]
+    return json.dumps({"ranges": ranges})
+
+
+@pytest.fixture
+def earning(run, tmp_path, monkeypatch):
+    """Measurements of policies that earn with mass 0.5:2 and delay 0:1, in a copy of a run's folder."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+    folder = RunFolder(tmp_path / run.id)
+    shutil.copytree(run.path, folder.path, ignore=shutil.ignore_patterns("transfer"))
+    values = (("mass=0.5", 0.8), ("mass=2", 0.7), ("mass=4", 0.1), ("delay=1", 0.6), ("gravity=2", 0.0))
+    found = transfer(((), 1.0, 1.0), *(((name,), value, value) for name, value in values), (VARY, 0.1, 0.1))
+    found = found.model_copy(update={"candidate": "human"})
+    write_transfer(folder, found)
+    policies = [Measurement(seed, Interval(value=1, low=1, high=1), None, 1.0) for seed in (0, 1)]
+    return Evaluated("human", "final", 8, policies, [], [], found, Reference(folder, run.history, "human"))
+
+
+def test_a_model_sees_the_card_the_measurements_and_the_prior_and_its_choice_is_kept_and_shown(earning, run):
+    folder, notes = earning._reference.folder, []
+    with ChatServer(lambda *_: Answer(json.dumps(CHOSEN))) as chat:
+        found = earning.choose_ranges("openai/local", api_base=chat.api_base, note=notes.append)
+        earning.choose_ranges("openai/local", api_base=chat.api_base)
+    assert len(chat.bodies) == 1  # the second answer is the kept one
+    prompt = chat.bodies[0]["messages"][0]["content"]
+    assert run.history.card.description in prompt and "| mass 4 | 0.1 | 0.1, 0.1 | 10 % |" in prompt
+    assert "- `mass`: 0.5 to 2\n- `delay`: 0 to 1\n" in prompt and "- `gravity`" not in prompt
+    assert [choice.range for choice in found.chosen] == ["mass=0.8:1.5", "delay=0:1"]
+    assert read_transfer(folder, "human") == found == earning.transfer and found.chosen_by == "openai/local"
+    assert "1 call" in notes[-1] and list((folder.path / "transfer" / "human" / "llm").glob("*.json"))
+    html = report_html(folder, run.history)
+    assert "chosen by openai/local" in html and "A payload &lt;b&gt;adds&lt;/b&gt; mass." in html
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        (changed(1, high=2.5), "`mass` from 0.8 to 2.5 is not within 0.5 to 2"),
+        (changed(1, low=1.6), "`mass` from 1.6 to 1.5 is not within"),
+        (changed(0, low=0.5), "`delay=0.5:1` is no range"),
+        (changed(0, parameter="gravity"), "one range for each of mass, delay"),
+        (changed(0, parameter="mass"), "one range for each of mass, delay"),
+        (changed(0, why=" "), "`why` of an entry"),
+        (changed(0, high="NaN"), "`high` of an entry"),
+        (changed(0, reason="x"), "unknown key `reason`"),
+        ('{"ranges": [3]}', "no JSON object with a list `ranges`"),
+        ("as wide as you like", "no JSON object with a list `ranges`"),
+    ],
+)
+def test_a_choice_that_cannot_be_used_is_repaired_once_then_refused(earning, reply, fault):
+    with ChatServer(lambda number, _: Answer(json.dumps(CHOSEN) if number else reply)) as chat:
+        assert earning.choose_ranges("openai/local", api_base=chat.api_base).chosen
+    repair = chat.bodies[1]["messages"][0]["content"]
+    assert fault in repair and f"> {reply}" in repair
+    shutil.rmtree(earning._reference.folder.path / "transfer" / "human")
+    with ChatServer(Answer(reply)) as chat, pytest.raises(ModelError) as caught:
+        earning.choose_ranges("openai/local", api_base=chat.api_base)
+    assert len(chat.bodies) == 2 and fault in caught.value.message and "delete it to ask again" in caught.value.hint
+
+
+def test_no_model_is_asked_where_the_policies_earn_nowhere(earning):
+    earning.transfer = transfer(((), 1.0, 1.0), (("mass=2",), 0.1, 0.1), (VARY, 0.1, 0.1))
+    with ChatServer() as chat, pytest.raises(UsageError, match="earn in no measured range"):
+        earning.choose_ranges("openai/local", api_base=chat.api_base)
+    assert not chat.bodies
+
+
+def test_the_command_ends_with_the_chosen_ranges_and_prints_the_reasons(earning, monkeypatch, capfd):
+    monkeypatch.setattr("rewardgen.cli.rewards.evaluate", lambda *_, **__: earning)
+    with ChatServer(lambda *_: Answer(json.dumps(CHOSEN))) as chat:
+        command = ["eval", "latest", "--vary", "mass=0.5:4", "--model", "openai/local", "--api-base", chat.api_base]
+        assert main(command) == 0
+        shown = capfd.readouterr()
+        assert main([*command, "--json"]) == 0
+    assert "mass=0.8:1.5: A payload <b>adds</b> mass." in shown.out
+    assert "rewardgen train latest --randomise mass=0.8:1.5 --randomise delay=0:1 " in shown.err
+    assert [choice["range"] for choice in json.loads(capfd.readouterr().out)["chosen"]] == ["mass=0.8:1.5", "delay=0:1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--model", "openai/local"], "no ranges are measured"),
+        (["--model", "builtin", "--vary", "mass=2"], "the built-in designer chooses no ranges"),
+        (["--model", "openai/local", "--vary", "mass=2", "--max-cost", "1"], "OPENAI_API_KEY"),
+    ],
+)
+def test_a_model_that_cannot_choose_is_refused_before_anything_is_measured(options, fault, monkeypatch, capfd):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr("rewardgen.cli.rewards.evaluate", lambda *_, **__: pytest.fail("it was measured"))
+    assert main(["eval", "latest", *options]) != 0
+    assert fault in capfd.readouterr().err

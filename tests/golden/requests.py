@@ -12,18 +12,21 @@ from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.config import RunConfig
+from rewardgen.core.physics import parse_ranges
 from rewardgen.llm.prompts import (
     JudgedEpisode,
     analyzer_messages,
     designer_messages,
     goal_messages,
     judge_messages,
+    ranges_messages,
     verdict_messages,
 )
 from rewardgen.search.library import choose_examples
 from rewardgen.search.strategy import LENSES
 from rewardgen.store.messages import Message
 from rewardgen.store.records import CandidateRecord, DesignRequest, Finding, Operator, TaskCard, Verdict
+from rewardgen.store.transfer import Condition, Transfer
 
 HERE = Path(__file__).parent
 OPERATORS: dict[str, Operator] = {"cartpole": "tune", "hopper": "edit", "ant": "crossover", "table": "explore"}
@@ -84,6 +87,18 @@ time [s]           0.008   0.12      8   lowest  at [s]  highest  at [s]  crossi
 x_position [m]  -0.00284  0.011  0.012  -0.0028   0.008    0.013     1.1          1
 height [m]          1.25   1.24   1.24     1.24     0.1     1.25   0.008          1
 """
+CONDITIONS: dict[tuple[str, ...], tuple[float, float]] = {
+    (): (1.17, 2.34),
+    ("friction=0.75",): (0.98, 1.9),
+    ("friction=1.25",): (1.02, 1.74),
+    ("friction=1.5",): (0.19, 0.26),
+    ("mass=0.8",): (1.14, 2.39),
+    ("mass=1.2",): (0.81, 2.29),
+    ("delay=1",): (0.77, 1.54),
+    ("delay=2",): (0.28, 0.73),
+    ("friction=0.75:1.5", "mass=0.8:1.2", "delay=0:2"): (0.32, 1.03),
+}
+"""Fitness of two policies by physics."""
 WARNING = Finding(
     gate="static",
     detector="unused-input",
@@ -144,6 +159,9 @@ def rendered() -> dict[str, tuple[Message, ...]]:
     }
     found["hopper-goal"] = goal_messages(card, "do one backflip and land standing")
     found["hopper-verdict"] = verdict_messages(card, "", ("less hopping, lower torso",), EPISODES)
+    measured = (Condition(physics=physics, fitness=dict(enumerate(both))) for physics, both in CONDITIONS.items())
+    transfer = Transfer(candidate="g01-k2", episodes=10, seeds=(0, 1), trivial=0.1, conditions=tuple(measured))
+    found["hopper-ranges"] = ranges_messages(card, "", transfer, parse_ranges(transfer.earning()))
     seen = [
         JudgedEpisode(f"{episode.splitlines()[0]}; pictures until {end:.2f} s", ((0.0, ""), (end, "")))
         for episode, end in ((HOPS, 2.21), (STANDS, 8.0))
