@@ -7,7 +7,7 @@ evaluation, which loads no generated code.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -122,12 +122,19 @@ def episode_tables(
     Raises:
         WorkerError: The episodes cannot be read.
     """
-    rates = {variable.name for variable in card.variables if "/s" in variable.unit}
-    rows = episode_rows({variable.name: variable.parts for variable in card.variables}, MOST_ROWS, last=rates)
-    readings = _read(path, rows, task, card, limits, scratch)
+    rows = card_rows(card)
+    readings = _read(path, list(rows.values()), task, card, limits, scratch)
     if len(readings) != episodes or any(len(reading.rows) != len(rows) for reading in readings):
         raise WorkerError("the digest worker answered with other episodes or variables than requested")
-    return [EpisodeTable(reading.parts, _table(reading, rows, card)) for reading in readings]
+    return [EpisodeTable(reading.parts, _table(reading, rows)) for reading in readings]
+
+
+def card_rows(card: TaskCard) -> dict[str, EpisodeRow]:
+    """Return the rows of a task's variables by title with unit, such as `height [m]`; see `episode_rows`."""
+    units = {variable.name: variable.unit for variable in card.variables}
+    rates = {name for name, unit in units.items() if "/s" in unit}
+    rows = episode_rows({variable.name: variable.parts for variable in card.variables}, MOST_ROWS, last=rates)
+    return {f"{row.title} [{units[row.variable]}]": row for row in rows}
 
 
 def _read(
@@ -202,12 +209,10 @@ def _episode(title: str, kept: KeptEpisode, table: EpisodeTable, card: TaskCard,
     return "\n".join([_heading(title, kept, card, rated), *parts, table.text])
 
 
-def _table(reading: EpisodeReading, rows: Sequence[EpisodeRow], card: TaskCard) -> str:
+def _table(reading: EpisodeReading, titles: Iterable[str]) -> str:
     lines = [f"action: mean size {number(reading.action_size)}, mean change per step {number(reading.action_change)}"]
     cells = [["time [s]", *map(number, reading.times_s), "lowest", "at [s]", "highest", "at [s]", "crossings"]]
-    units = {variable.name: variable.unit for variable in card.variables}
-    for row, read in zip(rows, reading.rows, strict=True):
-        title = f"{row.title} [{units[row.variable]}]"
+    for title, read in zip(titles, reading.rows, strict=True):
         cells.append([title, *map(number, (*read.values, *read.lowest, *read.highest)), str(read.crossings)])
     widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
     lines += [

@@ -5,14 +5,16 @@ A clip is an episode that the clean evaluation measured. Its policy plays it aga
 
 from __future__ import annotations
 
+from math import isfinite
 from pathlib import Path
 from typing import NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from rewardgen.analyzer.episode_text import episode_tables, lasted
+from rewardgen.analyzer.episode_text import card_rows, episode_tables, lasted
 from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.schema import Frozen
 from rewardgen.film.shooting import Played, Starts, Take, play, render_all, take_of
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.sandbox.answers import clean
@@ -20,6 +22,7 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.store.comparisons import Question
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
+from rewardgen.store.records import TaskCard
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.artifacts import EVALUATION_SEED, evaluation_starts
@@ -30,6 +33,8 @@ SECONDS = 10.0
 FRAMES = 8
 """Small pictures of a clip at most."""
 _MOST_BYTES, _MOST_INDEX_BYTES = 16 << 20, 1 << 16
+_MOST_MOMENTS = 150
+"""Times at which curves have a value at most."""
 
 
 class ClipFilm(NamedTuple):
@@ -37,13 +42,24 @@ class ClipFilm(NamedTuple):
 
     Attributes:
         video: MP4 without text; missing if only the frames were asked for.
+        curves: JSON of `Curves`; missing as the video is.
         frames: PNG files of 320 x 180 pixels, evenly spaced from start to end; at most `FRAMES`.
         times_s: Time of each frame since the start [s].
     """
 
     video: Path
+    curves: Path
     frames: tuple[Path, ...]
     times_s: tuple[float, ...]
+
+
+class Curves(Frozen):
+    """The task's variables over the filmed time."""
+
+    times_s: list[float]
+    """Times since the start [s]."""
+    values: dict[str, list[float | None]]
+    """Values at these times by variable or part of one, with the unit; None where they are not finite."""
 
 
 _TIMES = TypeAdapter(dict[str, tuple[float, ...]])
@@ -59,7 +75,7 @@ def film_clips(
         folder: The run's folder, which keeps the films.
         history: The run's history.
         question: The clips; with exchanged sides the films are the same.
-        videos: False to make the frames alone, which is several times as fast.
+        videos: False to make the frames alone, without videos and curves, which is several times as fast.
         note: Receives progress, in a line.
 
     Raises:
@@ -86,10 +102,13 @@ def clip_texts(folder: RunFolder, history: History, question: Question, *, note:
     limits, texts = MEASURING.model_copy(update={"sandbox": history.sandbox}), []
     with scratch_folder() as scratch:
         for take, played in _played(folder, history, question, scratch, False, note):
-            file = scratch / "rollout" / f"{take.name}-steps.npz"
-            (table,) = episode_tables(file, 1, config.task, card, limits, scratch / "digest")
+            (table,) = episode_tables(_steps_file(scratch, take), 1, config.task, card, limits, scratch / "digest")
             texts.append(f"{lasted(played.steps[-1], clean(played.ending, 40), card)}\n{table.text}")
     return texts[0], texts[1]
+
+
+def _steps_file(scratch: Path, take: Take) -> Path:
+    return scratch / "rollout" / f"{take.name}-steps.npz"
 
 
 def _place(folder: RunFolder, question: Question) -> Path:
@@ -102,8 +121,10 @@ def _filmed(place: Path, question: Question, videos: bool) -> tuple[ClipFilm, Cl
         names = {id: [place / f"{id}-{number}.png" for number in range(len(times[id]))] for id in question.ids}
     except (OSError, ValidationError, KeyError):
         return None
-    left, right = (ClipFilm(place / f"{id}.mp4", tuple(names[id]), times[id]) for id in question.ids)
-    files = [file for film in (left, right) for file in (*film.frames, *[film.video] * videos)]
+    left, right = (
+        ClipFilm(place / f"{id}.mp4", place / f"{id}.json", tuple(names[id]), times[id]) for id in question.ids
+    )
+    files = [file for film in (left, right) for file in (*film.frames, *[film.video, film.curves] * videos)]
     return (left, right) if all(file.is_file() and not file.is_symlink() for file in files) else None
 
 
@@ -125,8 +146,28 @@ def _film(folder: RunFolder, history: History, question: Question, place: Path, 
             for suffix in (*(f"-{number}.png" for number in range(len(frames))), *[".mp4"] * videos):
                 content = read_plain(scratch / "film" / CLIPS / f"{take.name}{suffix}", _MOST_BYTES)
                 write_atomic(place / f"{take.id}{suffix}", content)
+            if videos:
+                curves = _curves(_steps_file(scratch, take), played, history.card)
+                write_atomic(place / f"{take.id}.json", curves.model_dump_json())
             times[take.id] = tuple(round(played.steps[frame] * played.step_s, 3) for frame in frames)
     write_atomic(place / _INDEX, _TIMES.dump_json(times))
+
+
+def _curves(file: Path, played: Played, card: TaskCard | None) -> Curves:
+    """Return the variables after the steps that a film shows, at most `_MOST_MOMENTS` of them, the last included."""
+    from rewardgen.sim.arrays import read_arrays  # imports numpy
+
+    assert card is not None
+    arrays, values = read_arrays(file), {}
+    steps = played.steps[:0:-1]  # latest first, without the start, at which no variable is recorded
+    steps = steps[:: -(-len(steps) // _MOST_MOMENTS)][::-1]
+    for title, row in card_rows(card).items():
+        at_steps = arrays[row.variable][[step - 1 for step in steps]]
+        parts = at_steps.reshape(len(steps), -1)
+        whole = parts[:, 0] if at_steps.ndim == 1 else (parts**2).sum(1) ** 0.5
+        curve = whole if row.part is None else parts[:, row.part]
+        values[title] = [float(f"{value:.4g}") if isfinite(value) else None for value in curve]
+    return Curves(times_s=[round(step * played.step_s, 3) for step in steps], values=values)
 
 
 def _spread(frames: int) -> list[int]:

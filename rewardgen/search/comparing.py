@@ -109,7 +109,7 @@ def _ask(run: Context, generation: int, question: Question) -> bool:
 
 
 def asked_text(history: History) -> str:
-    """Return how many answers there are, and how many more are expected to settle the best candidate."""
+    """Return the number of answers, and how many more are expected to settle the best candidate."""
     from rewardgen.search.belief import MOST_LEFT, answers_left, believe  # imports numpy
 
     comparisons = history.comparisons
@@ -117,5 +117,5 @@ def asked_text(history: History) -> str:
     if len(ids) < 2:
         return count(len(comparisons), "answer")
     more = answers_left(believe(ids, comparisons), comparisons)
-    left = f"at least {more} more" if more == MOST_LEFT else f"about {more} more"
-    return f"{count(len(comparisons), 'answer')}, {f'{left} decide' if more else 'the best is settled'}"
+    left = f"{'at least' if more == MOST_LEFT else 'about'} {more} to go" if more else "enough to know the best"
+    return f"{count(len(comparisons), 'answer')}, {left}"

@@ -57,8 +57,8 @@ class AskingHandler(PageHandler):
                 return page_response(self._page, self.server.place)
             case ["", "state"]:
                 return Response(HTTPStatus.OK, state_line(self._state).encode(), "application/json")
-            case ["", "films", turn, side] if side in _SIDES:
-                return self._film(turn, _SIDES.index(side))
+            case ["", "films" | "curves" as kind, turn, side] if side in _SIDES:
+                return self._clip(kind, turn, _SIDES.index(side))
         return Response(HTTPStatus.NOT_FOUND, b"not found\n")
 
     def do_POST(self) -> None:  # noqa: N802
@@ -84,12 +84,14 @@ class AskingHandler(PageHandler):
             taken = self._teacher.take(posted.turn, posted.answer, " ".join(visible(posted.why).split()))
         return Response(HTTPStatus.NO_CONTENT) if taken else Response(HTTPStatus.CONFLICT, b"this question is over\n")
 
-    def _film(self, turn: str, side: int) -> Response:
+    def _clip(self, kind: str, turn: str, side: int) -> Response:
         shown = self._teacher.shown
         if shown is None or turn != str(shown.turn):
             return Response(HTTPStatus.NOT_FOUND, b"this question is over\n")
+        film = shown.films[side]
+        file, media = (film.video, "video/mp4") if kind == "films" else (film.curves, "application/json")
         try:
-            return Response(HTTPStatus.OK, read_plain(shown.films[side], MOST_FILM_BYTES), "video/mp4")
+            return Response(HTTPStatus.OK, read_plain(file, MOST_FILM_BYTES), media)
         except OSError:
             return Response(HTTPStatus.NOT_FOUND, b"no such film\n")
 

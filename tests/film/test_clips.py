@@ -1,5 +1,9 @@
 """Clips: what teachers see of two episodes is what the clean evaluation measured, and tells nothing else."""
 
+import json
+import tempfile
+from pathlib import Path
+
 import av
 import numpy as np
 import pytest
@@ -7,7 +11,9 @@ from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.film import shooting
-from rewardgen.film.clips import CLIPS, FRAMES, clip_texts, film_clips
+from rewardgen.film.clips import CLIPS, FRAMES, _curves, clip_texts, film_clips
+from rewardgen.film.shooting import Played
+from rewardgen.store.records import VariableCard
 from tests.film.judged_run import make_run, question
 
 START = 5
@@ -79,6 +85,37 @@ def test_a_film_shows_the_whole_episode_and_its_pictures_are_spread_over_it(run,
         assert pictures[0].shape == (180, 320, 3) and np.abs(pictures[0] - pictures[-1]).mean() > 0.5
         assert np.ptp(shown[0][:4].mean((1, 2))) < 10.0, "no caption stands over the sky"
         assert Image.open(film.frames[0]).info == {}
+
+
+def test_curves_hold_the_tasks_variables_at_the_filmed_steps_and_nothing_else(run, films):
+    _, history = run
+    for id, film in zip(("g00-k0", "g00-k2"), films, strict=True):
+        curves = json.loads(film.curves.read_text())
+        times, measured = curves["times_s"], outcome(history, id, START)
+        assert list(curves["values"]) == ["x [m]"] and len(curves["values"]["x [m]"]) == len(times) > 5
+        assert 0.0 < times[0] < 0.05 and times[-1] == pytest.approx(measured.steps * 0.01)
+        assert [abs(x) > 0.2 for x in curves["values"]["x [m]"]] == [False] * (len(times) - 1) + [
+            measured.ending == "left"
+        ]
+
+
+def test_a_long_film_has_curves_of_few_numbers(run):
+    names = {"gap [m]": (), "place [m]": ("x", "y"), "forces [N]": tuple(f"f{number}" for number in range(40))}
+    variables = [
+        VariableCard(name=name.split()[0], unit=name.split("[")[1][:-1], meaning="", parts=parts)
+        for name, parts in names.items()
+    ]
+    card, played = run[1].card.model_copy(update={"variables": tuple(variables)}), Played(name="a", steps=range(401))
+    with tempfile.TemporaryDirectory() as place:
+        file = Path(place, "steps.npz")
+        grows = np.arange(1.0, 401.0, dtype=np.float32)
+        grows[0] = np.nan
+        np.savez(file, gap=grows, place=np.stack([grows, -grows], 1), forces=np.ones((400, 40), np.float32))
+        curves = _curves(file, played, card)
+    assert len(curves.times_s) <= 150 and curves.times_s[-1] == 400
+    assert list(curves.values) == ["gap [m]", "place x [m]", "place y [m]", "|forces| [N]"]
+    assert curves.times_s[0] == 1 and curves.values["gap [m]"][:2] == [None, 4.0]
+    assert curves.values["place y [m]"][-1] == -400 and curves.values["|forces| [N]"][0] == 6.325
 
 
 def test_both_clips_of_a_question_have_one_camera(films):

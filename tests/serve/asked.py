@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import contextmanager, suppress
@@ -30,6 +31,13 @@ def drawn(path, seconds, shade):
             picture[70:110, place : place + 40] = (200, 80, 60)
             container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, "rgb24")))
         container.mux(stream.encode())
+
+
+def risen(seconds):
+    """Curves of an episode: `way` rises to its length, `gap` has no number at first, `turn` swings."""
+    times = [round(0.05 * step, 3) for step in range(1, round(20 * seconds) + 1)]
+    turn = [round(np.sin(6 * time), 3) for time in times]
+    return {"times_s": times, "values": {"way [m]": times, "gap": [None, *times[1:]], "turn x [rad]": turn}}
 
 
 class Stopped(Exception):
@@ -77,9 +85,10 @@ def until(look, within_s=20.0):
 @contextmanager
 def asking_run(place, monkeypatch, crew=None, **config):
     """A run that waits for answers, with drawn films."""
-    films = [ClipFilm(place / f"{side}.mp4", (), ()) for side in ("left", "right")]
+    films = [ClipFilm(place / f"{side}.mp4", place / f"{side}.json", (), ()) for side in ("left", "right")]
     for film, seconds, shade in zip(films, SECONDS, (235, 215), strict=True):
         drawn(film.video, seconds, shade)
+        film.curves.write_text(json.dumps(risen(seconds)))
     teachers, stopping = [], threading.Event()
 
     def filmed(folder, history, question, note):

@@ -108,6 +108,9 @@ def test_films_are_those_of_the_open_question_only(run):
     turn, place = person.asked()["turn"], person.server.place
     left = person.get(f"{place}/films/{turn}/left")
     assert left.headers["Content-Type"] == "video/mp4" and left.read()[4:8] == b"ftyp"
+    curves = person.get(f"{place}/curves/{turn}/right")
+    assert curves.headers["Content-Type"] == "application/json" and json.loads(curves.read())["values"]["way [m]"]
+    assert person.status(f"{place}/curves/{turn + 1}/left") == person.status(f"{place}/frames/{turn}/left") == 404
     for path in (f"{turn}/middle", f"{turn + 1}/left", "x/left", f"{turn}/..%2fevents.jsonl", f"{turn}/left/x"):
         assert person.status(f"{place}/films/{path}") == 404
     assert person.status(f"{place}/films/{turn}/left", Cookie="") == 403
@@ -273,6 +276,69 @@ def test_films_play_together_and_the_shorter_one_holds_its_last_frame(chromium, 
     time.sleep(0.5)
     assert 0.2 < (browser.times()[1] - at) / (time.monotonic() - began) < 0.7
     assert browser.wrong == []
+
+
+def test_curves_of_two_variables_are_drawn_on_demand_with_one_scale_and_follow_the_films(chromium, run):  # noqa: F811
+    browser = Browser(chromium, run)
+    browser.question()
+    page = browser.page
+    assert not page.is_visible(".curves") and page.input_value("select >> nth=0") == ""
+    assert page.locator("select").first.locator("option").all_inner_texts() == [
+        "none",
+        "way [m]",
+        "gap",
+        "turn x [rad]",
+    ]
+    page.select_option("select >> nth=0", "way [m]")
+    page.select_option("select >> nth=1", "gap")
+    left, right = (
+        page.eval_on_selector_all(
+            f"figure:nth-of-type({side}) path", "all => all.map((each) => each.getAttribute('d'))"
+        )
+        for side in (1, 2)
+    )
+    ends = [[float(each) for each in path.split("L")[-1].split(",")] for path in (left[0], right[0])]
+    assert ends == [[SECONDS[0] / SECONDS[1], pytest.approx(0.94 - 0.88 * 0.95 / 1.55, abs=1e-5)], [1.0, 0.06]]
+    assert left[1].startswith("M0.0625,"), "a step without a number is left out"
+    assert "0.05 to 1.6" in page.inner_text("#question")
+    page.keyboard.press(" ")
+    page.evaluate(
+        "() => { const bar = document.querySelector('#time'); bar.value = 0.5; bar.dispatchEvent(new Event('input')) }"
+    )
+    page.wait_for_selector("figure:nth-of-type(2) >> text=way [m] 0.5")
+    mark = page.get_attribute("figure:nth-of-type(2) line", "transform")
+    assert mark == f"translate({0.5 / SECONDS[1]})" and serious(page) == []
+    page.keyboard.press("ArrowRight")
+    browser.question("1 answer,")
+    assert page.is_visible(".curves") and len(page.locator("select").first.locator("option").all()) == 4
+    assert browser.wrong == []
+
+
+def test_the_time_bar_seeks_by_pointer_and_by_arrows_and_no_seeking_answers(chromium, run):  # noqa: F811
+    browser = Browser(chromium, run)
+    browser.question()
+    page = browser.page
+    page.keyboard.press(" ")
+    box = page.locator("#time").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_function("() => Math.abs(document.querySelector('#right').currentTime - 0.8) < 0.06")
+    page.focus("#why")
+    for _ in range(20):
+        page.keyboard.press("Shift+Tab")
+        if page.evaluate("document.activeElement.id") == "time":
+            break
+    before = browser.times()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("before => document.querySelector('#right').currentTime > before + 0.03", arg=before[1])
+    assert browser.times()[0] == pytest.approx(browser.times()[1], abs=0.02)
+    page.keyboard.press("End")
+    page.wait_for_function("() => document.querySelector('#right').currentTime > 1.5")
+    assert browser.times()[0] == pytest.approx(SECONDS[0], abs=0.05)
+    assert run.history.comparisons == []
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.keyboard.press("ArrowLeft")  # a bar that was clicked keeps no key
+    browser.question("1 answer,")
+    assert [each.answer for each in run.history.comparisons] == ["left"] and browser.wrong == []
 
 
 def test_undo_shows_the_latest_question_again(chromium, run):  # noqa: F811

@@ -10,11 +10,10 @@ import asyncio
 import threading
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.core.asynchrony import blocking
-from rewardgen.film.clips import film_clips
+from rewardgen.film.clips import ClipFilm, film_clips
 from rewardgen.search.comparing import asked_text
 from rewardgen.search.teachers.protocol import Answered, TeacherSetup
 from rewardgen.store.comparisons import Answer, Comparison, Question
@@ -25,8 +24,8 @@ class Showing(NamedTuple):
 
     turn: int
     """Number of this showing, so that an answer to another one is noticed."""
-    films: tuple[Path, Path]
-    """MP4 of the left and of the right episode."""
+    films: tuple[ClipFilm, ClipFilm]
+    """Left and right episode."""
     again: bool
     """True if it is the latest answered question, whose answer is taken back."""
 
@@ -82,9 +81,9 @@ class HumanTeacher:
                 self.shown = None
 
     def _filmed(self, question: Question, again: bool = False) -> Showing:
-        left, right = film_clips(self.folder, self.history, question, note=self._note)
+        films = film_clips(self.folder, self.history, question, note=self._note)
         self._turns += 1
-        return Showing(self._turns, (left.video, right.video), again)
+        return Showing(self._turns, films, again)
 
     def _latest(self) -> Showing | None:
         """Return the latest answered question, unless a generation was planned by its answer."""
