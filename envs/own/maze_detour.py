@@ -5,9 +5,25 @@ controller always does.
 A reward for the straight distance alone ended at 0.00, in the pocket, with the one seed that was tried.
 """
 
+import itertools
+import math
+
 import torch
 
 from rewardgen import Body, Direction, Distance, MujocoTask, Pair, PpoSettings, tolerance
+
+WAY = ((1.1, 0.0), (0.75, 0.85), (-0.3, 0.85), (-0.3, 0.0), (0.0, 0.0))
+
+
+def on_the_way(share: float) -> tuple[float, float]:
+    """Return where a share of the way from the goal back to the origin, around the upper wing, ends."""
+    left = share * sum(math.dist(*leg) for leg in itertools.pairwise(WAY))
+    for (x, y), (next_x, next_y) in itertools.pairwise(WAY):
+        length = math.hypot(next_x - x, next_y - y)
+        if left <= length:
+            return x + (next_x - x) * left / length, y + (next_y - y) * left / length
+        left -= length
+    return WAY[-1]
 
 
 class MazeDetour(MujocoTask):
@@ -22,6 +38,7 @@ class MazeDetour(MujocoTask):
     frame_skip = 5
     episode_steps = 200
     solved_fitness = 0.7
+    levels = (0.2, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
     training = {"ppo": PpoSettings(env_steps=400_000)}
 
     position = Body("puck").position.told("position of the puck in the world; (0, 0) is in the pocket")
@@ -40,10 +57,18 @@ class MazeDetour(MujocoTask):
     )
 
     def reset(self, sim, draw):
-        """The puck rests up to 10 cm from the origin, the goal lies up to 20 cm from (1.1, 0), along x and y."""
+        """The puck rests up to 10 cm from the origin, the goal lies up to 20 cm from (1.1, 0), along x and y.
+
+        At a lower difficulty, it rests about that share of the way around a wing before the goal.
+        """
         goal = draw.uniform((0.9, -0.2), (1.3, 0.2), 2)
         goal = torch.cat((goal, torch.full_like(goal[:, :1], 0.002)), 1)
-        return draw.uniform(-0.1, 0.1, 2), torch.zeros_like(sim.qvel), {"goal": goal}
+        start = draw.uniform(-0.1, 0.1, 2)
+        if draw.difficulty < 1.0:
+            side = torch.where(draw.uniform(-1.0, 1.0, 1) < 0.0, -1.0, 1.0)
+            x, y = on_the_way(draw.difficulty)
+            start += torch.cat((torch.full_like(side, x), y * side), 1)
+        return start, torch.zeros_like(sim.qvel), {"goal": goal}
 
     def observe(self, sim, variables):
         """Position and velocity of the puck and the straight way to the goal, along x and y."""

@@ -128,6 +128,7 @@ def train(
     device: Device | Literal["auto"] = "cpu",
     bonus: Bonus | None = None,
     randomise: Sequence[str] = (),
+    levels: bool = False,
     folder: str | Path | None = None,
     trainings: str | Path = TRAININGS,
     workers: int | None = None,
@@ -151,6 +152,7 @@ def train(
         bonus: Exploration bonus for a task: see `RunConfig.bonus`.
         randomise: Ranges of the physics: see `RunConfig.randomise`; default: none for a task, those of the run for its
             reward.
+        levels: True to begin at a task's easier levels: see `RunConfig.levels`.
         folder: Folder of the results; default: a new one in `trainings/` of the run, or in `trainings`.
         trainings: Folder of the trainings of tasks.
         workers: Training processes; default: the CPU cores.
@@ -168,13 +170,13 @@ def train(
     if steps is not None:
         require_whole("control steps", steps, LEAST_STEPS)
     run = None if is_task(target) else _run(target, Path(runs_dir))
-    if run and (trainer or bonus or device != "cpu"):
-        message = "a run's reward is trained with the trainer, bonus and device of the run"
+    if run and (trainer or bonus or levels or device != "cpu"):
+        message = "a run's reward is trained with the trainer, bonus, levels and device of the run"
         raise UsageError(message, "name the task and give the reward's file instead")
     if run:
         order, unused, notes = _of_run(run, reward, randomise, agreed)
     else:
-        order, unused, notes = _of_task(str(target), reward, trainer, device, bonus, randomise)
+        order, unused, notes = _of_task(str(target), reward, trainer, device, bonus, randomise, levels)
     if steps is not None:
         settings = order.training.settings | {"env_steps": steps}
         order = order._replace(training=order.training.model_copy(update={"settings": settings}))
@@ -211,11 +213,12 @@ def _of_task(
     device: Device | Literal["auto"],
     bonus: Bonus | None,
     randomise: Sequence[str],
+    levels: bool,
 ) -> _Order:
     task = lasting_reference(named)
     measured = get_or_measure(task)
     trainer = trainer or trainer_of(measured)
-    settings = settings_for(trainer, measured, device=device, bonus=bonus, randomise=randomise)
+    settings = settings_for(trainer, measured, device=device, bonus=bonus, randomise=randomise, levels=levels)
     if reward is None and "human" not in measured.baselines:
         raise TaskError(f"{measured.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
     card_for(trainer, measured)  # raises if the trainer cannot learn the task's actions

@@ -65,6 +65,7 @@ _PHYSICS = "`friction`, `mass`, `damping` or `gravity`, as `friction=0.5:1.5`, o
 Vary = Annotated[tuple[str, ...], flag(f"Also measure with factors on {_PHYSICS}")]
 Chooser = Annotated[str | None, Parameter(help="Language model that chooses the ranges to train with.")]
 Randomise = Annotated[tuple[str, ...], flag(f"Draw for each training episode a factor on {_PHYSICS}")]
+Levels = Annotated[bool, flag("Begin at the task's easier levels in the first half of training; tasks only.")]
 Folder = Annotated[
     Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
 ]
@@ -110,6 +111,7 @@ def train(
     trainer: Trainer = None,
     bonus: AnyBonus = None,
     randomise: Randomise = (),
+    levels: Levels = False,
     device: AnyDevice = "cpu",
     folder: Folder = None,
     workers: Workers = None,
@@ -122,8 +124,8 @@ def train(
     More `--seeds` with the same other options train only the missing seeds.
     """
     options: dict[str, Any] = {"steps": steps, "seeds": seeds, "first_seed": first_seed, "trainer": trainer}
-    options |= {"bonus": bonus, "randomise": randomise, "device": device, "folder": folder, "workers": workers}
-    options |= {"runs_dir": runs_dir, "agreed": yes}
+    options |= {"bonus": bonus, "randomise": randomise, "levels": levels, "device": device, "folder": folder}
+    options |= {"workers": workers, "runs_dir": runs_dir, "agreed": yes}
     training = train_reward(target, reward, **options)
     code = 1 if training.result.failure else 0
     if json:

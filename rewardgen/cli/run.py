@@ -30,7 +30,7 @@ GROUPS = {
     "Task": ("goal", "init"),
     "Model": ("model", "effort", "critic_model", "api_base", "prompts", "examples", "max_cost", "max_tokens"),
     "Search": ("generations", "candidates", "seeds", "final_seeds", "strategy", "seed", "max_minutes"),
-    "Training": ("trainer", "env_steps", "bonus", "randomise", "device", "workers", "executor"),
+    "Training": ("trainer", "env_steps", "bonus", "randomise", "levels", "device", "workers", "executor"),
     "Safety": ("sandbox",),
     "Output": ("films",),
 }

@@ -111,6 +111,9 @@ class RunConfig(Frozen):
     """Range of the physics from which each training episode draws: a factor on `friction`, `mass`, `damping` or
     `gravity`, as in `friction=0.5:1.5`, or control steps of `delay` of the actions, as in `delay=0:2`. Repeatable. The
     fitness is measured with the task's own physics (docs/transfer.md)."""
+    levels: bool = False
+    """Begin the training episodes of the first half at the task's easier levels, in order (docs/tasks.md). Fitness is
+    always measured on the task itself."""
     device: Device | Literal["auto"] = "cpu"
     """Device of simulation and learning: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or
     `warp-cpu`, the GPU's code on the CPU. Fitness is always measured on the CPU."""

@@ -94,8 +94,9 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
                 raise
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
         trainer = config.trainer or trainer_of(task)
-        settings = settings_for(trainer, task, config.env_steps, config.device, config.bonus, config.randomise)
-        card = card_for(trainer, task, config.env_steps, config.seeds, config.device, config.bonus, config.randomise)
+        options = config.device, config.bonus, config.randomise, config.levels
+        settings = settings_for(trainer, task, config.env_steps, *options)
+        card = card_for(trainer, task, config.env_steps, config.seeds, *options)
         usages, unpriced = zip(*(_usage(config, folder, card, most=most) for most in (False, True)), strict=True)
         raced = [*raced_settings(config, task, settings).values()]
         timed = [

@@ -306,8 +306,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     if config.strategy == COEVOLVE and not TRAINERS.get(trainer).continues:
         hint = "leave out `--strategy`, or take `--trainer ppo`"
         raise UsageError(f"the trainer `{trainer}` does not train a policy further", hint)
-    settings = settings_for(config.trainer, task, config.env_steps, config.device, config.bonus, config.randomise)
-    card = card_for(config.trainer, task, config.env_steps, config.seeds, config.device, config.bonus, config.randomise)
+    options = config.device, config.bonus, config.randomise, config.levels
+    settings = settings_for(config.trainer, task, config.env_steps, *options)
+    card = card_for(config.trainer, task, config.env_steps, config.seeds, *options)
     if settings.origin:
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     examples = choose_examples(config, card, task.files, folder.path.parent)

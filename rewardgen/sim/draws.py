@@ -21,9 +21,11 @@ class Draws:
 
     Args:
         streams: One key per env, (n,) int64, from `stream_keys`.
+        difficulty: Of the starts that are drawn, in (0, 1]; see `VecEnv.ease`.
     """
 
-    def __init__(self, streams: Tensor) -> None:
+    def __init__(self, streams: Tensor, difficulty: float = 1.0) -> None:
+        self.difficulty = difficulty
         self._streams = streams
         self._position = 1
         self.num_envs = len(streams)

@@ -87,6 +87,7 @@ class SimulatorEnv(VecEnv):
         self._episode_step = torch.zeros_like(self._all)
         self._previous: dict[str, Tensor] = {}
         self._variation: Variation | None = None
+        self._difficulty = 1.0
         self._awake = torch.ones_like(self._all, dtype=torch.bool)
         self._awake_ids: Tensor | None = None
         self._by_mask = False
@@ -108,6 +109,10 @@ class SimulatorEnv(VecEnv):
     def vary(self, ranges: Ranges) -> None:
         """See `VecEnv.vary`."""
         self._variation = Variation(ranges, self._simulator)
+
+    def ease(self, difficulty: float) -> None:
+        """See `VecEnv.ease`."""
+        self._difficulty = difficulty
 
     def rest(self, which: Tensor) -> None:
         """See `VecEnv.rest`."""
@@ -195,7 +200,7 @@ class SimulatorEnv(VecEnv):
         """Begin the next episode of some envs, (n,) int64 or (N,) bool."""
         episode = rows_of(self._episode, which)
         stream = rows_of(self._seeds, which), rows_of(self._index, which), episode
-        draw = Draws(stream_keys(*stream))
+        draw = Draws(stream_keys(*stream), self._difficulty)
         if self._variation:
             self._variation.begin(which, *stream)
         rows = self._all if which.dtype == torch.bool else which  # `reset` gets copies, and may write into them

@@ -132,6 +132,14 @@ class VecEnv(Protocol):
         """
         raise cannot_vary()
 
+    def ease(self, difficulty: float) -> None:
+        """Begin further episodes at a difficulty in (0, 1], which `reset` of the task reads; 1 is the task itself.
+
+        Raises:
+            TaskError: Starts are not drawn by a `reset` of the task.
+        """
+        raise TaskError("its envs have no levels", "leave out `levels`: a task on a MuJoCo model can have them")
+
     def perturb(self, number: int) -> Tensor | None:
         """Move all envs to states between their present states and random states, and begin episodes there.
 

@@ -185,6 +185,8 @@ class TrainerSettings(Frozen):
     """Episodes per slice and evaluation, on separate envs."""
     randomise: tuple[str, ...] = ()
     """Ranges of the physics from which each training episode draws, as `friction=0.5:1.5`; evaluations vary nothing."""
+    levels: tuple[float, ...] = ()
+    """Difficulties of the starts in the first half of training, equally long each; otherwise it is 1."""
     origin: str = ""
     """Sentence on the source of the settings, if neither the defaults nor the task."""
 

@@ -51,6 +51,7 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
         environment=task.environment_id(),
         on_device=task.on_device,
         varies=task.varies,
+        levels=task.levels,
         solved_fitness=task.solved_fitness,
         files=digests(made_of(task)),
     )

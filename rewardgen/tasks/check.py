@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -281,6 +282,10 @@ def _value_problems(task: Task) -> Iterator[Problem]:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             yield Problem(f"`{name}` is {value!r}, expected a number", f"write `{name} = 0.8`, or leave it out")
             return
+    steps = (0.0, *task.levels, 1.0)
+    if any(later <= earlier for earlier, later in itertools.pairwise(steps)):
+        message = f"`levels` are {task.levels}, expected difficulties that rise between 0 and 1"
+        yield Problem(message, "write `levels = (0.3, 0.6)`; the task itself, 1, comes last by itself")
     if solved is not None and best is not None and solved > best:
         message = f"`solved_fitness` is {solved}, which nothing reaches: `best_fitness` is {best}"
         yield Problem(message, "set it to a fitness that a good policy reaches")

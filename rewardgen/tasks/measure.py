@@ -38,6 +38,8 @@ class MeasuredTask(Frozen):
     """True if the task can be simulated on a device other than the CPU."""
     varies: bool = False
     """True if the physics can change."""
+    levels: tuple[float, ...] = ()
+    """Difficulties of the task's easier starts."""
     solved_fitness: float | None = None
     files: dict[str, str]
     """Digests of the task's files: see `rewardgen.tasks.fingerprint`."""

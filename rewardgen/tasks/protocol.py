@@ -71,6 +71,9 @@ class Task(Protocol):
     """True if `make_envs` also simulates on devices other than the CPU."""
     varies: ClassVar[bool] = False
     """True if its envs can `vary` their physics."""
+    levels: ClassVar[tuple[float, ...]] = ()
+    """Difficulties, rising in (0, 1), of easier starts for trainings with `--levels`. `reset` reads the present one as
+    `draw.difficulty`, which is 1 for the task itself."""
     slow: ClassVar[bool] = False
     """True if training takes too long on two cores; tables of all tasks leave the task out."""
     training: ClassVar[Mapping[str, TrainerSettings]] = {}

@@ -113,6 +113,8 @@ class TrainerKind(NamedTuple):
     """True if its policies see stages and what their reward observes; see `rewardgen.training.shared.eyes`."""
     randomises: bool = False
     """True if its training envs draw their physics from the setting `randomise`."""
+    has_levels: bool = False
+    """True if the starts of its training episodes follow the setting `levels`."""
     continues: bool = False
     """True if its trainings can begin from a trained policy, as chains do."""
 

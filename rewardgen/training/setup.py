@@ -25,6 +25,7 @@ from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 DEFAULT_TRAINER = "ppo"
 _BONUS_NOTE = "In the first four fifths of training, a bonus for rare observations is added to the reward."
 _PHYSICS_NOTE = "Each training episode draws factors on the physics, or a delay of actions in control steps: {}."
+_LEVELS_NOTE = "In the first half of training, episodes begin easier than the task's; evaluations never do."
 USUAL = "usual"
 """Name of a trainer's defaults where settings race."""
 
@@ -41,12 +42,13 @@ def settings_for(
     device: Device | Literal["auto"] = "cpu",
     bonus: Bonus | None = None,
     randomise: Sequence[str] = (),
+    levels: bool = False,
 ) -> TrainerSettings:
     """Return the settings of a trainer on a task: the task's, else tuned ones for its environment, else the defaults.
 
     Raises:
-        UsageError: The trainer or a setting is unknown, the trainer has no exploration bonus, or the trainer or the
-            task needs the CPU.
+        UsageError: The trainer or a setting is unknown, the trainer has no exploration bonus, the trainer or the task
+            has no levels, or needs the CPU.
         MachineError: The device needs a package that is not installed.
     """
     trainer = trainer or trainer_of(task)
@@ -65,8 +67,11 @@ def settings_for(
         message = f"the trainer `{trainer}` has no exploration bonus"
         raise UsageError(message, f"leave out `--bonus`, or train with `--trainer {DEFAULT_TRAINER}`")
     ranges = randomised(trainer, task, randomise or settings.randomise, getattr(settings, "device", "cpu"))
-    changes = {"env_steps": env_steps, "bonus": bonus, "randomise": ranges or None}
-    return settings.model_copy(update={name: value for name, value in changes.items() if value is not None})
+    if levels and not (kind.has_levels and task.levels):
+        lacks = f"the trainer `{trainer}`" if task.levels else f"the task {task.card.name}"
+        raise UsageError(f"{lacks} has no levels", "leave out `--levels`; docs/tasks.md says how a task gets them")
+    changes = {"env_steps": env_steps, "bonus": bonus, "randomise": ranges or None, "levels": levels and task.levels}
+    return settings.model_copy(update={name: value for name, value in changes.items() if value})
 
 
 def randomised(trainer: str, task: MeasuredTask, ranges: Sequence[str], device: str) -> tuple[str, ...]:
@@ -115,6 +120,7 @@ def card_for(
     device: Device | Literal["auto"] = "cpu",
     bonus: Bonus | None = None,
     randomise: Sequence[str] = (),
+    levels: bool = False,
 ) -> TaskCard:
     """Return a task's card with its learner, settings and number of seeds (0 if unknown); see `settings_for`.
 
@@ -122,13 +128,15 @@ def card_for(
         UsageError: As `settings_for`, or the trainer cannot learn the task's actions.
     """
     trainer = trainer or trainer_of(task)
-    kind, settings = TRAINERS.get(trainer), settings_for(trainer, task, env_steps, device, bonus, randomise)
+    kind = TRAINERS.get(trainer)
+    settings = settings_for(trainer, task, env_steps, device, bonus, randomise, levels)
     if task.card.choices and not kind.chooses:
         message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(message, "train with `--trainer sb3-ppo`")
     bonus_note = _BONUS_NOTE if getattr(settings, "bonus", None) else ""
     physics_note = _PHYSICS_NOTE.format(words(settings.randomise)) if settings.randomise else ""
-    notes = " ".join(filter(None, (kind.notes, settings.origin, bonus_note, physics_note)))
+    levels_note = _LEVELS_NOTE if settings.levels else ""
+    notes = " ".join(filter(None, (kind.notes, settings.origin, bonus_note, physics_note, levels_note)))
     update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
     return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})
 

@@ -53,7 +53,7 @@ path training reads make_envs fitness success measured model_files declared mode
 staticmethod needs_contact_forces current_fields edit_model reset variables observe terminated default_words
 make_simulator model_file metric human_reward sparse_reward scripted action lived time torch math F np tolerance
 rewardgen annotations solved_fitness slow on_device varies prepare environment_id sources packages call_problems
-has_fitness has_success signals
+has_fitness has_success signals levels
 """)
 )
 """Names that no variable may have."""

@@ -68,6 +68,7 @@ TRAINERS.register(
         loader=STANDALONE,
         has_eyes=True,
         randomises=True,
+        has_levels=True,
         continues=True,
     ),
 )

@@ -16,6 +16,8 @@ def sac_trainer(setup: TrainerSetup) -> ProcessTrainer:
     return ProcessTrainer(setup, TRAIN_SAC)
 
 
-_kind = TrainerKind(sac_trainer, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True, randomises=True)
+_kind = TrainerKind(
+    sac_trainer, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True, randomises=True, has_levels=True
+)
 TRAINERS.register("sac", _kind)
 """`NORMALISED` holds: rewards are divided by the deviation of the return."""

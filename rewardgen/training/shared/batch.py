@@ -90,6 +90,7 @@ class SliceBatch:
         eyes = Eyes(self._slices.rewards, envs)
         self._learner = make(envs.observation_size + eyes.size, envs.action_size, seeds, self._settings, envs.device)
         self._action_range = envs.action_low, envs.action_high
+        self._envs = envs
         noise = slice_generators(seeds, "exploration", envs.device)
         self._collector = Collector(envs, len(seeds), self._slices.rewards.input_names, noise, eyes)
 
@@ -100,6 +101,8 @@ class SliceBatch:
         updates = max(1, round(settings.env_steps / (settings.num_envs * settings.rollout_steps)))
         phases = evaluation_updates(updates, settings.evaluation_phases)
         for number in range(1, updates + 1):
+            if settings.levels:
+                self._envs.ease(difficulty(settings.levels, (number - 1) / updates))
             self._improve()
             self._drop_ended()
             if number in phases and self._slices.training:
@@ -140,6 +143,11 @@ class SliceBatch:
         if kept := self._slices.keep_active():
             for part in (self._learner, self._collector):
                 part.keep(kept)
+
+
+def difficulty(levels: Sequence[float], done: float) -> float:
+    """Difficulty of starts after a share of the training: the levels in the first half, equally long each, then 1."""
+    return (*levels, 1.0)[min(int(2.0 * done * len(levels)), len(levels))]
 
 
 def evaluation_updates(updates: int, phases: int) -> list[int]:

@@ -193,10 +193,12 @@ def derived(seeds: Sequence[int], purpose: str) -> list[int]:
 
 
 def training_envs(device: Device, task: Task, seeds: Sequence[int], settings: Any) -> VecEnv:
-    """Make `num_envs` training envs for each seed of a slice; they `randomise` their physics as the settings say."""
+    """Make `num_envs` training envs for each seed, with physics and first starts as the settings say."""
     envs = envs_on(device, task, derived(seeds, "training"), settings.num_envs)
     if settings.randomise:
         envs.vary(parse_ranges(settings.randomise))
+    if settings.levels:
+        envs.ease(settings.levels[0])
     return envs
 
 
