@@ -35,7 +35,10 @@ class SignalsTeacher:
             hint = 'write `signals = (Signal("height", at="max"), ...)` into the task, most important first'
             raise UsageError(f"the task `{card.name}` declares no signals to judge by", hint)
         self._setup, self._signals = setup, card.signals
-        ranked = ", then ".join(f"{signal.name} ({signal.better} is better)" for signal in card.signals)
+        ranked = ", then ".join(
+            f"{signal.name} ({signal.better} is better, by more than {formatted(signal.margin)})"
+            for signal in card.signals
+        )
         self.words = f"signals of two episodes at a time, the first that differs: {ranked}"
 
     async def answer(self, question: Question, number: int) -> Answered:
@@ -48,7 +51,8 @@ class SignalsTeacher:
                 winner, loser = (left, right) if lead > 0.0 else (right, left)
                 why = f"{name} {formatted(winner[name])} against {formatted(loser[name])}"
                 return Answered("left" if lead > 0.0 else "right", why)
-        return Answered("same", "no signal differs beyond its margin")
+        readings = ", ".join(f"{name} {formatted(left[name])} and {formatted(right[name])}" for name in left)
+        return Answered("same", f"no signal differs beyond its margin: {readings}")
 
 
 TEACHERS.register("signals", SignalsTeacher)
