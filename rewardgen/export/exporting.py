@@ -13,17 +13,19 @@ import os
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen import __version__
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.registry import Registry
 from rewardgen.core.resources import PACKAGE
 from rewardgen.export.vendor import task_source, vendored
-from rewardgen.film.shooting import require_trust
+from rewardgen.film.clips import SECONDS
+from rewardgen.film.shooting import POLICIES, Starts, lay_out, require_trust, take_of
 from rewardgen.reward.export import reward_file
 from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import scratch_folder
@@ -31,11 +33,14 @@ from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.search.library import entry_files, entry_of
 from rewardgen.sim.arrays import MOST_BYTES, read_arrays
+from rewardgen.store.comparisons import Clip
 from rewardgen.store.history import History
+from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, TaskCard
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.loading import resolve_task
 from rewardgen.tasks.measure import TASK_FILES
+from rewardgen.training.artifacts import EVALUATION_SEED, evaluation_starts
 from rewardgen.training.measuring import Play, act
 from rewardgen.training.setup import policies_see, policy_loader
 from rewardgen.view.facts import MEASURED, chain_files, fitness_text
@@ -44,7 +49,9 @@ _REWARD = register("export reward", "rewardgen.export.jobs:reward_job", reads=("
 _POLICY = register("export policy", "rewardgen.export.jobs:policy_job", reads=("policy",))
 _TASK = register("export task", "rewardgen.export.jobs:task_job", reads=("policy",), inputs=TASK_FILES)
 
-_LIMITS = Limits(wall_s=300.0)
+_EPISODES = register("export episodes", "rewardgen.export.jobs:episodes_job", reads=("policies",), inputs=TASK_FILES)
+
+_LIMITS = Limits(wall_s=900.0)
 _SEED, _STARTS = 7, "export"
 """Seed of the episode that `check.py` plays again, and the purpose for which it is derived."""
 EXPECTED = "expected.npz"
@@ -66,6 +73,8 @@ class Exported(NamedTuple):
     policy: Path | None
     """Policy with the median fitness of the fresh seeds, or of the search without fresh seeds."""
     scratch: Path
+    agreed: bool = False
+    """True to run the task file of a run from elsewhere."""
 
     @property
     def card(self) -> TaskCard:
@@ -140,7 +149,7 @@ def export(
     if kind == "gymnasium":
         require_trust(history, agreed)
     with scratch_folder() as scratch:
-        exported = Exported(folder, history, id, source, _policy(folder, history, id), scratch)
+        exported = Exported(folder, history, id, source, _policy(folder, history, id), scratch, agreed)
         bundle = make(exported)
     files: Files = {**bundle.files, **chain_files(history, id), "README.md": _readme(exported, kind, bundle)}
     for name, content in files.items():
@@ -403,7 +412,69 @@ def _comparisons(exported: Exported) -> Export:
     use = """`comparisons.csv` has a row for each answer. `left` and `right` are candidates, each with its policy of
 `seed`, from the same `start`. `repeats` is the number of an earlier question that was asked again with exchanged sides.
 `seconds` include the making of films. A text that a spreadsheet would take for a formula begins with `'`."""
-    return Export({"comparisons.csv": text.getvalue()}, use, "The rows are the run's events.", ("a reader of CSV",))
+    files: Files = {"comparisons.csv": text.getvalue()}
+    try:
+        content, tested = _preferences(exported)
+    except RewardgenError as error:  # the answers are there without their episodes
+        tested = _cell(f"The episodes cannot be played again: {error.message}. {error.hint}")
+        return Export(files, use, tested, ("a reader of CSV",))
+    filmed = round(SECONDS / exported.card.control_step_s)
+    files |= {"preferences.npz": content, "load_imitation.py": _shipped("load_imitation.py")}
+    use += f"""
+
+`preferences.npz` has the decided answers with their episodes, for the package `imitation`:
+
+```python
+import numpy
+from imitation.algorithms.preference_comparisons import BasicRewardTrainer, CrossEntropyRewardLoss, PreferenceModel
+from load_imitation import load
+
+dataset = load()  # a PreferenceDataset
+model = PreferenceModel(reward_net)  # a RewardNet for the spaces of observations and actions
+BasicRewardTrainer(model, CrossEntropyRewardLoss(), rng=numpy.random.default_rng(0)).train(dataset)
+```
+
+A judge of films saw at most {filmed} steps: `load(steps={filmed})`. `obs`, the task's own observation, and `acts`
+hold one episode after the other, with one more row of `obs` each; `lengths` are in steps. `left` and `right` are
+numbers of episodes; `preference` is 1 if the left one is better, 0 if the right one is, and 0.5 if neither is."""
+    return Export(files, use, tested, ("a reader of CSV", "numpy and imitation (1.0)"))
+
+
+def _preferences(exported: Exported) -> tuple[bytes, str]:
+    """Play the compared episodes again; return the file for `imitation`, and words on how they went.
+
+    Raises:
+        RewardgenError: No answer decides, an episode cannot be played, or the run is from elsewhere without consent.
+    """
+    folder, history = exported.folder, exported.history
+    require_trust(history, exported.agreed)
+    decided = [each for each in history.comparisons if each.answer != "unclear"]
+    if not decided or history.config is None:
+        raise UsageError("no answer decides", "go on with the run: `rewardgen resume`")
+    places = sorted({_place_of(clip) for each in decided for clip in (each.left, each.right)})
+    plays = []
+    for (id, seed), group in groupby(places, key=lambda place: place[:2]):
+        take = take_of(folder, history, id, seed=seed, phases=("search",))
+        starts = Starts(EVALUATION_SEED, evaluation_starts(seed), STARTS)
+        if unable := lay_out(folder, history, [take], exported.scratch, starts):
+            raise UsageError(f"{id}: {unable[take.name]}", "put its policy back")
+        plays.append((f"{take.name}.npz", starts.purpose, [start for _, _, start in group]))
+    answers = {
+        "left": [places.index(_place_of(each.left)) for each in decided],
+        "right": [places.index(_place_of(each.right)) for each in decided],
+        "preference": [{"left": 1.0, "right": 0.0}.get(each.answer, 0.5) for each in decided],
+    }
+    payload = {"task": history.config.task, "seed": EVALUATION_SEED, "episodes": STARTS, "plays": plays}
+    policies = str((exported.scratch / POLICIES).resolve())
+    answer, place = exported.work(_EPISODES, **payload, policies=policies, answers=answers)
+    measured = [history.trained["search", id, seed].outcomes[start].steps for id, seed, start in places]
+    same = sum(one == other for one, other in zip(answer["lengths"], measured, strict=True))
+    tested = f"{same} of {count(len(places), 'episode')} have the measured length when they are played again."
+    return read_plain(place / EXPECTED, MOST_BYTES), tested
+
+
+def _place_of(clip: Clip) -> tuple[str, int, int]:
+    return clip.candidate_id, clip.seed, clip.start
 
 
 def _no_formula(text: str) -> str:

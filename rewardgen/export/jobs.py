@@ -20,13 +20,13 @@ from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.arrays import read_arrays
 from rewardgen.sim.episodes import record_episodes, trivial_policies
-from rewardgen.sim.vec_env import HIDDEN
+from rewardgen.sim.vec_env import HIDDEN, ActFunction, Step
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.task_env import one_env
 from rewardgen.training.mlp_policy import MlpPolicy
-from rewardgen.training.policies import load_policy
+from rewardgen.training.policies import load_policy, misfit, side_by_side
 from rewardgen.training.ppo.policy import PpoPolicy
 from rewardgen.training.shared.seeding import derive_seed
 
@@ -125,6 +125,49 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         "reads": list(map(str, task.reads)),
         "fitness": float(measured.fitness[0]),
     }
+
+
+def episodes_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Play policies again in all starts of their evaluation, and write the episodes that were compared.
+
+    Args:
+        payload: `task`; `policies`, a folder; `plays`: name of each policy's file, purpose of its starts, and indices
+            of the compared ones; `seed` and number of `episodes` of the starts; `answers`: `left`, `right` and
+            `preference` of each, to write beside the episodes; `folder` to write to.
+        report: Unused.
+
+    Returns:
+        `lengths` of the episodes in steps, in the order of the indices.
+    """
+    torch.set_num_threads(1)
+    task = load_task(payload["task"])
+    observations, actions = [], []
+    for name, purpose, indices in payload["plays"]:
+        envs = task.make_envs([derive_seed(payload["seed"], purpose)], payload["episodes"])
+        policy = load_policy(Path(payload["policies"], name))
+        if problem := misfit(policy, envs):
+            raise UsageError(f"{name}: {problem}", "restore the task's files")
+        seen: list[Tensor] = []
+        act = side_by_side([policy]).act  # as the clean evaluation, to the last digits
+
+        def acting(observation: Tensor, seen: list[Tensor] = seen, act: ActFunction = act) -> Tensor:
+            if not seen:
+                seen.append(observation.clone())
+            return act(observation)
+
+        def watch(step: Step, alive: Tensor, seen: list[Tensor] = seen) -> None:
+            seen.append(step.final_observation.clone())
+
+        episode = record_episodes(envs, acting, watch=watch, anew=True).episode
+        for index in indices:
+            length = int(episode.lengths[index])
+            observations.append(torch.stack([every[index] for every in seen[: length + 1]]))
+            actions.append(episode["action"][:length, index].clone())
+    lengths = list(map(len, actions))
+    answers = {name: torch.tensor(values) for name, values in payload["answers"].items()}
+    episodes = {"obs": torch.cat(observations), "acts": torch.cat(actions), "lengths": torch.tensor(lengths)}
+    _save(payload, {**episodes, **answers})
+    return {"lengths": lengths}
 
 
 def policy_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:

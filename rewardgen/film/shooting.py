@@ -57,6 +57,8 @@ NO_OPENGL = "OpenGL renders nothing here without a display"
 INSTALL_OPENGL = "install it, as by `apt install libegl1 libgl1-mesa-dri` or `libosmesa6`; no display or GPU is needed"
 _LIMITS = Limits(wall_s=900.0, memory_bytes=6 << 30)
 _MOST_FILE_BYTES = 16 << 20
+POLICIES = "policies"
+"""Folder of the policies that are played, in a folder of scratch."""
 _KEPT = "keep"
 """Renderer of films whose pictures the environment made."""
 _RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
@@ -303,25 +305,11 @@ def play(
         RewardgenError: The task cannot be simulated.
     """
     assert history.config is not None
-    policies = scratch / "policies"
-    policies.mkdir()
-    problems = {}
-    for take in takes:
-        path = folder.policies / take.phase / str(take.slice.policy)
-        try:
-            write_atomic(policies / f"{take.name}.npz", read_plain(path, MOST_POLICY_BYTES))
-        except OSError as error:
-            problem = f"its policy cannot be read: {error.strerror or error}"
-            problems[take.name] = Played(name=take.name, problem=problem)
-    limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
-    for take in (take for take in takes if seen_besides(take.source) and take.name not in problems):
-        play, place = Play(f"{take.name}.npz", _reward_of(take), starts.purpose), scratch / f"act-{take.name}"
-        unable = act(history.config.task, [play], policies, policies, place, limits, starts.seed, starts.episodes)
-        if unable:
-            problems[take.name] = Played(name=take.name, problem=unable[play.file])
+    unable = lay_out(folder, history, takes, scratch, starts)
+    problems = {name: Played(name=name, problem=problem) for name, problem in unable.items()}
     payload = {
         "task": history.config.task,
-        "folder": str(policies),
+        "folder": str(scratch / POLICIES),
         "policies": [take.name for take in takes if take.name not in problems],
         "own": [take.name for take in takes if take.id in BASELINES],
         "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
@@ -329,6 +317,7 @@ def play(
         "seconds": seconds,
         "speed": speed,
     }
+    limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
     answer: dict[str, Any] = {}
     for how in (ways := _renderers() if pictures else [""]):  # one worker each: a process can load one OpenGL only
         asked = payload | {"renderer": "glfw" if how == "cgl" else how}  # Gymnasium's name on macOS
@@ -343,6 +332,32 @@ def play(
     except (KeyError, TypeError, ValidationError, UsageError) as error:
         raise WorkerError("the rollout worker answered out of contract") from error
     return {episode.name: episode for episode in played} | problems
+
+
+def lay_out(
+    folder: RunFolder, history: History, takes: Sequence[Take], scratch: Path, starts: Starts
+) -> dict[str, str]:
+    """Copy policies to `POLICIES` of `scratch`; those with the eyes of their reward as their actions in the episodes.
+
+    Returns:
+        Name of a take to the reason why its policy cannot be played.
+    """
+    assert history.config is not None
+    policies, problems = scratch / POLICIES, {}
+    policies.mkdir(exist_ok=True)
+    limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
+    for take in takes:
+        name, path = f"{take.name}.npz", folder.policies / take.phase / str(take.slice.policy)
+        try:
+            write_atomic(policies / name, read_plain(path, MOST_POLICY_BYTES))
+        except OSError as error:
+            problems[take.name] = f"its policy cannot be read: {error.strerror or error}"
+            continue
+        if seen_besides(take.source):
+            play, place = Play(name, _reward_of(take), starts.purpose), scratch / f"act-{take.name}"
+            unable = act(history.config.task, [play], policies, policies, place, limits, starts.seed, starts.episodes)
+            problems |= {take.name: unable[name]} if unable else {}
+    return problems
 
 
 def require_films(folder: RunFolder, history: History) -> None:
