@@ -38,7 +38,7 @@ _HUES = (
 
 def robot_words(model: mujoco.MjModel) -> str:
     """Describe masses, motor limits and shapes in one line."""
-    return " ".join(filter(None, (body_words(model), things_words(model))))
+    return " ".join(filter(None, (body_words(model), shapes_words(model))))
 
 
 def body_words(model: mujoco.MjModel) -> str:
@@ -84,19 +84,23 @@ def _motor_limit(model: mujoco.MjModel, actuator: int) -> str:
     return f"{abs(force * float(model.actuator_gear[actuator, 0])):.3g} {unit}"
 
 
-def things_words(model: mujoco.MjModel) -> str:
-    """Describe shapes of things, of the robot's ends and of sites in one line; empty without things or with many."""
+def shapes_words(model: mujoco.MjModel) -> str:
+    """Describe shapes in one line: things, the robot's ends and sites, or else its solid parts; and what never moves.
+
+    Empty if they are many.
+    """
     roles, parents = body_roles(model), {int(parent) for parent in model.body_parentid}
-    if "object" not in roles:
-        return ""
-    owners = [body for body, role in enumerate(roles) if role == "object" or (role == "robot" and body not in parents)]
-    shapes = [
-        f"{model.geom(index).name or 'one of ' + model.body(int(body)).name} ({geom_words(model, index)})"
-        for index, body in enumerate(model.geom_bodyid)
-        if body in owners
-    ]
-    shapes += [f"site {model.site(index).name} ({site_words(model, index)})" for index in range(model.nsite)]
-    return f"Shapes: {', '.join(shapes)}." if len(shapes) <= _MOST_SHAPES else ""
+    handles = "object" in roles
+    shapes: list[str] = []
+    for index, body in enumerate(map(int, model.geom_bodyid)):
+        solid = model.geom_contype[index] or model.geom_conaffinity[index]
+        is_wall = roles[body] == "world" and solid and model.geom_type[index] != mujoco.mjtGeom.mjGEOM_PLANE
+        is_part = roles[body] == "robot" and (body not in parents if handles else solid)
+        if is_wall or is_part or roles[body] == "object":
+            shapes.append(f"{model.geom(index).name or 'one of ' + model.body(body).name} ({geom_words(model, index)})")
+    if handles:
+        shapes += [f"site {model.site(index).name} ({site_words(model, index)})" for index in range(model.nsite)]
+    return f"Shapes: {', '.join(shapes)}." if 0 < len(shapes) <= _MOST_SHAPES else ""
 
 
 def geom_words(model: mujoco.MjModel, index: int) -> str:

@@ -49,7 +49,7 @@ FAILED = {
         "g00-k5 (draft): Product of speed, posture and calm. -> component `calm` is nan at 12 of 4096 states",
     ),
 }
-"""What was tried in vain, by task."""
+"""Tried without a gain, by task."""
 LEADING = {
     "hopper": (
         "g01-k2 (crossover of g00-k1 and g00-k3): Speed with a knee at 2.6 m/s, gated by posture. -> fitness 1.94 "

@@ -3,7 +3,7 @@
 import mujoco
 import pytest
 
-from rewardgen.sim.model_words import body_words, colour_name, geom_words, site_words, things_words
+from rewardgen.sim.model_words import body_words, colour_name, geom_words, site_words, shapes_words
 
 
 def model(actuators, more=""):
@@ -79,17 +79,19 @@ def test_a_geom_has_its_form_and_colour_and_its_place_where_it_never_moves():
 
 
 def test_a_designer_is_told_of_things_of_the_robots_ends_and_of_marks():
-    words = things_words(scene())
+    words = shapes_words(scene())
     assert "ball (sphere" in words and "palm (sphere" in words and "site tip (" in words
-    assert "rod" not in words and "wall" not in words
+    assert "wall (box of 0.2 x 0.4 x 0.6 m, at (1, 0, 0.3))" in words and "rod" not in words
 
 
-def test_where_there_is_nothing_to_handle_or_too_much_no_shapes_are_told():
-    assert (
-        things_words(mujoco.MjModel.from_xml_string(SCENE.split('<body name="ball"')[0] + "</worldbody></mujoco>"))
-        == ""
-    )
-    assert things_words(scene("".join(f'<site name="s{each}"/>' for each in range(9)))) == ""
+def test_where_there_is_nothing_to_handle_the_robots_parts_are_told():
+    alone = mujoco.MjModel.from_xml_string(SCENE.split('<body name="ball"')[0] + "</worldbody></mujoco>")
+    words = shapes_words(alone)
+    assert "rod (capsule of radius 0.02 and length 0.24 m)" in words and "site" not in words and "floor" not in words
+
+
+def test_many_shapes_are_not_told():
+    assert shapes_words(scene("".join(f'<site name="s{each}"/>' for each in range(9)))) == ""
 
 
 @pytest.mark.parametrize(
