@@ -115,6 +115,33 @@ def test_pictures_of_both_episodes_go_out_at_once_in_both_orders_with_their_time
         assert not [word for word in ("fitness", "success", "g00") if word in "".join(told)]
 
 
+def by_subtasks(body, wins, end="ANSWER: {place}\nBECAUSE: it rolls"):
+    """A reply on two subtasks, of which the episode of a colour is the better in one."""
+    place = "first" if colours(body)[0] == wins else "second"
+    lines = f"**SUBTASK:** reach the mark | {place} | there at 1.2 s\n- Subtask: stop there | Same | neither stops\n"
+    return Answer(f"It rolls.\n\n{lines}{end.format(place=place)}")
+
+
+@pytest.mark.parametrize(("colour", "side"), [(BLUE, "right"), (RED, "left")])
+def test_subtasks_join_the_reason_with_the_better_side_as_designers_know_it(run, tmp_path, colour, side):
+    with ChatServer(lambda number, body: by_subtasks(body, colour)) as server:
+        answered = ask(run, server, tmp_path)
+    assert answered == Answered(
+        side, f"it rolls; reach the mark: {side}, there at 1.2 s; stop there: same, neither stops"
+    )
+    assert all("in their order" in texts(body)[0] and "SUBTASK: " in texts(body)[0] for body in server.bodies)
+
+
+def test_subtasks_of_a_reply_with_exchanged_episodes_name_the_sides_of_the_question(run, tmp_path):
+    def answer(number, body):
+        unclear = "ANSWER: unclear\nBECAUSE: too dark"
+        return by_subtasks(body, BLUE, unclear) if colours(body)[0] == BLUE else by_subtasks(body, BLUE)
+
+    with ChatServer(answer) as server:
+        answered = ask(run, server, tmp_path)
+    assert answered.answer == "unclear" and answered.why.startswith("too dark; reach the mark: right, there")
+
+
 def test_the_goal_of_the_run_is_told(tmp_path, run, monkeypatch):
     path, history = run
     monkeypatch.setattr(history, "config", history.config.model_copy(update={"goal": "roll slowly"}))
@@ -169,6 +196,10 @@ def test_one_unclear_order_makes_the_answer_unclear(run, tmp_path):
         ("The answer: first, of course", "unclear", "no readable answer"),
         ("ANSWER: first\nOn reflection ...\nANSWER: second\nBECAUSE: x", "unclear", "contradictory answers"),
         ("word " * 5000, "unclear", "no readable answer"),
+        ("SUBTASK: stand | first | up\nANSWER: second", "right", "stand: left, up"),
+        ("SUBTASK: stand\nSUBTASK: a | none | x\nSUBTASK: b | first |\nANSWER: same\nBECAUSE: y", "same", "y"),
+        ("SUBTASK: a | first | x\n" * 9 + "ANSWER: first\nBECAUSE: y", "left", "; ".join(["y"] + ["a: left, x"] * 5)),
+        ("SUBTASK: a | first | x\nI cannot decide.", "unclear", "no readable answer"),
         ("", "unclear", "no readable answer"),
     ],
 )

@@ -19,6 +19,8 @@ MAX_TOKENS = 4096
 """Limit on a reply: a few sentences, and reasoning models think first."""
 _ANSWER = re.compile(r"^\W*ANSWER\W+(first|second|same|unclear)\W*$", re.IGNORECASE | re.MULTILINE)
 _BECAUSE = re.compile(r"^\W*BECAUSE\W+(.+?)[\s*_`]*$", re.IGNORECASE | re.MULTILINE)
+_SUBTASK = re.compile(r"\W{0,9}SUBTASK\W{1,9}(\w.*)", re.IGNORECASE)
+_MOST_SUBTASKS = 5
 _IN_PLACE: dict[str, Answer] = {"first": "left", "second": "right", "same": "same", "unclear": "unclear"}
 
 
@@ -36,7 +38,10 @@ async def ask_in_both_orders(setup: TeacherSetup, number: int, left: JudgedEpiso
         CredentialsError: The API key is missing or was refused, or the account is empty.
         ModelError: The model or address is unknown, or neither call was answered.
     """
-    calls = (_ask(setup, f"{number}-left-first", left, right), _ask(setup, f"{number}-right-first", right, left))
+    calls = (
+        _ask(setup, f"{number}-left-first", left, right),
+        _ask(setup, f"{number}-right-first", right, left, exchanged=True),
+    )
     replies = await asyncio.gather(*calls, return_exceptions=True)  # both are paid: both end and are recorded
     failed = [reply for reply in replies if isinstance(reply, CallFailed)]
     for reply in replies:
@@ -49,24 +54,35 @@ async def ask_in_both_orders(setup: TeacherSetup, number: int, left: JudgedEpiso
         setup.note(f"question {number}, in one of both orders: {reply.message}")
     read = [Answered("unclear", reply.message) if isinstance(reply, CallFailed) else reply for reply in replies]
     given, exchanged = (answered for answered in read if isinstance(answered, Answered))
-    exchanged = exchanged._replace(answer=mirrored(exchanged.answer))
     if "unclear" in (given.answer, exchanged.answer):
         return given if given.answer == "unclear" else exchanged
     return given if given.answer == exchanged.answer else Answered("same", "the answer changes with the order")
 
 
-async def _ask(setup: TeacherSetup, label: str, first: JudgedEpisode, second: JudgedEpisode) -> Answered:
+async def _ask(
+    setup: TeacherSetup, label: str, first: JudgedEpisode, second: JudgedEpisode, exchanged: bool = False
+) -> Answered:
     config, card = setup.history.config, setup.history.card
     assert config is not None and card is not None and setup.llm is not None
     messages = judge_messages(card, config.goal, first, second)
     request = LLMRequest(label=f"comparisons/judge/{label}", messages=messages, temperature=0.0, max_tokens=MAX_TOKENS)
-    return read_answer((await setup.llm.complete(request)).text)
+    return read_answer((await setup.llm.complete(request)).text, exchanged)
 
 
-def read_answer(text: str) -> Answered:
-    """Read a reply; `left` is the first episode. A reply without one answer is `unclear`."""
+def read_answer(text: str, exchanged: bool = False) -> Answered:
+    """Read a reply, with its reason and then those of the subtasks; without one answer it is `unclear`.
+
+    Args:
+        text: The reply; one without readable subtasks counts by its answer.
+        exchanged: True if the first episode is the right one.
+    """
     answers = {answer.lower() for answer in _ANSWER.findall(text)}
     if len(answers) != 1:
         return Answered("unclear", "contradictory answers" if answers else "no readable answer")
-    reasons = _BECAUSE.findall(text)
-    return Answered(_IN_PLACE[answers.pop()], reasons[-1] if reasons else "")
+    sides: dict[str, Answer] = {place: mirrored(side) if exchanged else side for place, side in _IN_PLACE.items()}
+    reasons = [*_BECAUSE.findall(text)[-1:]]
+    for line in text.splitlines():
+        head, place, why, *_ = [part.strip(" *_`") for part in line.split("|", 2)] + ["", ""]
+        if (name := _SUBTASK.match(head)) and place.lower() in sides and why and len(reasons) <= _MOST_SUBTASKS:
+            reasons.append(f"{name[1]}: {sides[place.lower()]}, {why}")
+    return Answered(sides[answers.pop()], "; ".join(reasons))
