@@ -1,6 +1,6 @@
 """Two agents that cover two landmarks, of PettingZoo's particle environments: one policy acts for both of them.
 
-The environment's own reward solves it with the settings for `ppo` here: 0.93, 0.91, 0.84, 0.92 and 0.92 with five seeds.
+The environment's own reward solves it with the settings for `ppo` here: 0.93, 0.91, 0.84, 0.92 and 0.92 by seed.
 """
 
 from rewardgen import PpoSettings, Var

@@ -3,7 +3,7 @@
 import mujoco
 import pytest
 
-from rewardgen.sim.model_words import body_words, colour_name, geom_words, site_words, shapes_words
+from rewardgen.sim.model_words import body_words, colour_name, geom_words, shapes_words, site_words
 
 
 def model(actuators, more=""):
