@@ -17,12 +17,13 @@ from rewardgen.reward.observation import eyes_text
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
-from rewardgen.training.ppo.settings import DeviceSettings
+from rewardgen.training.ppo.settings import DeviceSettings, PpoSettings
 from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.sac import trainer as _sac  # noqa: F401
 from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
+_NOISE_NOTE = "At first, actions scatter about the policy's with a standard deviation of {:g} times half their range."
 _BONUS_NOTE = "In the first four fifths of training, a bonus for rare observations is added to the reward."
 _PHYSICS_NOTE = "Each training episode draws factors on the physics, or a delay of actions in control steps: {}."
 _LEVELS_NOTE = "In the first half of training, episodes begin easier than the task's; evaluations never do."
@@ -133,10 +134,11 @@ def card_for(
     if task.card.choices and not kind.chooses:
         message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(message, "train with `--trainer sb3-ppo`")
+    noise_note = _NOISE_NOTE.format(settings.initial_std) if isinstance(settings, PpoSettings) else ""
     bonus_note = _BONUS_NOTE if getattr(settings, "bonus", None) else ""
     physics_note = _PHYSICS_NOTE.format(words(settings.randomise)) if settings.randomise else ""
     levels_note = _LEVELS_NOTE if settings.levels else ""
-    notes = " ".join(filter(None, (kind.notes, settings.origin, bonus_note, physics_note, levels_note)))
+    notes = " ".join(filter(None, (kind.notes, noise_note, settings.origin, bonus_note, physics_note, levels_note)))
     update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
     return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})
 
