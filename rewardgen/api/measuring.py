@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from rewardgen.api.display import Table
 from rewardgen.api.runs import Run, RunCandidate
 from rewardgen.core.asynchrony import run_coroutine
-from rewardgen.core.config import BUILTIN, RunConfig, checked_config
-from rewardgen.core.errors import ModelError, RunFolderError, UsageError
+from rewardgen.core.config import RunConfig, checked_config
+from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import count, number, tokens
 from rewardgen.core.physics import cannot_vary, conditions, parse_ranges
 from rewardgen.core.provenance import usable_cores
@@ -115,21 +115,16 @@ class Evaluated(Table):
 
         Raises:
             UsageError: No ranges were measured, or the policies earn in none of them.
-            ModelError: The model chose no usable ranges.
-            CallFailed: The model did not answer.
+            RewardgenError: The model did not answer, or chose no usable ranges.
         """
         card = self._reference and self._reference.history.card
         if not (self.transfer and self._reference and card):
             raise UsageError("no ranges were measured to choose from", "measure some: `--vary friction=0.5:1.5`")
         history, place = self._reference.history, self._reference.folder.place_within(TRANSFER, self.id)
-        config = ranges_config(model, **options)
+        config = checked_config({"task": TRANSFER, "model": model, **options}, None)
         llm, goal = make_llm(config, RunFolder(place), note), history.config.goal if history.config else ""
-        try:
-            with using_prompts(own_prompts_of(config)):
-                chosen = run_coroutine(choose_ranges(llm, card, goal, self.transfer, config.temperature))
-        except ModelError as error:
-            hint = error.hint or f"see {place}; delete it to ask again, or name another `--model`"
-            raise ModelError(error.message, hint) from error
+        with using_prompts(own_prompts_of(config)):
+            chosen = run_coroutine(choose_ranges(llm, card, goal, self.transfer, config.temperature))
         note(f"{count(llm.usage().calls, 'call')}, {tokens(llm.usage().tokens)} tokens; kept in {place}")
         self.transfer = self.transfer.model_copy(update={"chosen": chosen, "chosen_by": model})
         write_transfer(self._reference.folder, self.transfer)
@@ -221,17 +216,6 @@ def evaluate(
         )
         write_transfer(folder, transfer)
     return Evaluated(id, phase, episodes, policies, films, changed(history.task_files), transfer, reference)
-
-
-def ranges_config(model: str, **options: Any) -> RunConfig:
-    """Return the configuration of the calls of `Evaluated.choose_ranges`.
-
-    Raises:
-        UsageError: A field is unknown or invalid, or the model is the built-in designer.
-    """
-    if model == BUILTIN:
-        raise UsageError("the built-in designer chooses no ranges", "name a language model: `--model openai/gpt-5.1`")
-    return checked_config({"task": TRANSFER, "model": model, **options}, None)
 
 
 def _condition(physics: tuple[str, ...], measured: Mapping[SliceSpec, PolicyMeasurement]) -> Condition:

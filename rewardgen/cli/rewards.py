@@ -11,7 +11,7 @@ from cyclopts.validators import Number
 from pydantic_core import to_jsonable_python
 from rich.text import Text
 
-from rewardgen.api.measuring import MOST_EPISODES, Evaluated, evaluate, ranges_config
+from rewardgen.api.measuring import MOST_EPISODES, Evaluated, evaluate
 from rewardgen.api.training import LEAST_STEPS, TrainedReward
 from rewardgen.api.training import train as train_reward
 from rewardgen.cli.output import (
@@ -27,7 +27,7 @@ from rewardgen.cli.output import (
     with_runs_dir,
 )
 from rewardgen.cli.robots import CallOptions, Calls
-from rewardgen.core.config import Bonus, Device
+from rewardgen.core.config import BUILTIN, Bonus, Device
 from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
 from rewardgen.core.physics import conditions, parse_ranges
@@ -63,7 +63,7 @@ AnyBonus = Annotated[
 ]
 _PHYSICS = "`friction`, `mass`, `damping` or `gravity`, as `friction=0.5:1.5`, or `delay=0:2`. Repeatable."
 Vary = Annotated[tuple[str, ...], flag(f"Also measure with factors on {_PHYSICS}")]
-Chooser = Annotated[str | None, Parameter(help="Language model that chooses the ranges to train with.")]
+Chooser = Annotated[str, Parameter(help="Language model that chooses the ranges to train with.", show_default=False)]
 Randomise = Annotated[tuple[str, ...], flag(f"Draw for each training episode a factor on {_PHYSICS}")]
 Levels = Annotated[bool, flag("Begin at the task's easier levels in the first half of training; tasks only.")]
 Folder = Annotated[
@@ -158,7 +158,7 @@ def eval_(
     episodes: Episodes = 100,
     seed: EpisodeSeed = 1,
     vary: Vary = (),
-    model: Chooser = None,
+    model: Chooser = BUILTIN,
     calls: CallOptions = Calls(),  # noqa: B008
     film: WithFilm = False,
     workers: Workers = None,
@@ -172,11 +172,11 @@ def eval_(
     """
     options: dict[str, Any] = {"workers": workers, "runs_dir": runs_dir, "agreed": yes}
     settings: dict[str, Any] = calls.model_dump()
-    if model is not None:
+    if model != BUILTIN:
         if not vary:
             raise UsageError("no ranges are measured to choose from", "add some: `--vary friction=0.5:1.5`")
         model = lasting_model(model, runs_dir)
-        make_llm(ranges_config(model, **settings), RunFolder(runs_dir))  # fails before the measurements
+        make_llm(calls.config(model, target), RunFolder(runs_dir))  # fails before the measurements
     if vary:
         number_of = count(len(conditions(parse_ranges(vary))), "setting")
         messages().print(
@@ -185,7 +185,7 @@ def eval_(
     evaluation = evaluate(target, episodes=episodes, seed=seed, vary=vary, film=film, **options)
     films, code = [str(film.video) for film in evaluation.films], 0 if evaluation.fitness else 1
     if json:
-        if model is not None:
+        if model != BUILTIN:
             evaluation.choose_ranges(model, **settings)
         data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": episodes}
         data |= {"policies": evaluation.rows(), "films": films}
@@ -222,7 +222,7 @@ def eval_(
         report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
         steps = [] if training else [(report, "shows this as a picture")]
         ranges, purpose = transfer.earning(), f"trains where the policies keep {percent(STILL_EARNS)} or more"
-        if model is not None:
+        if model != BUILTIN:
             messages().print(f"asking {one_line(model)} for the ranges to train with", soft_wrap=True)
             chosen = evaluation.choose_ranges(model, **settings).chosen
             results().print()

@@ -14,12 +14,12 @@ from rewardgen.core.formatting import shortened
 from rewardgen.core.physics import Ranges, parse_ranges, range_text
 from rewardgen.core.schema import Frozen, validated
 from rewardgen.core.text import one_line
-from rewardgen.llm.prompts import ranges_messages
+from rewardgen.llm.prompts import render
 from rewardgen.llm.protocol import LLM
 from rewardgen.reward.extraction import json_object
-from rewardgen.store.messages import LLMRequest, reply_form
+from rewardgen.store.messages import LLMRequest, Message, reply_form
 from rewardgen.store.records import TaskCard
-from rewardgen.store.transfer import ChosenRange, Transfer
+from rewardgen.store.transfer import TRANSFER, ChosenRange, Transfer
 
 _MAX_TOKENS = 4096
 _MOST_QUOTED = 2000
@@ -41,13 +41,6 @@ async def choose_ranges(
 ) -> tuple[ChosenRange, ...]:
     """Ask for a range of each parameter in which policies still earn; a reply that cannot be used is repaired once.
 
-    Args:
-        llm: The model.
-        card: The task.
-        goal: The user's words for the behaviour; may be empty.
-        transfer: Measurements under changed physics.
-        temperature: Sampling temperature.
-
     Raises:
         ModelError: Neither reply can be used.
         UsageError: The policies earn in no range.
@@ -62,7 +55,7 @@ async def choose_ranges(
     for job in ("ranges", "ranges-repair"):
         request = LLMRequest(
             label=f"{transfer.candidate}/designer/{job}",
-            messages=ranges_messages(card, goal, transfer, prior, shortened(text, _MOST_QUOTED), problem),
+            messages=(ranges_message(card, goal, transfer, shortened(text, _MOST_QUOTED), problem),),
             temperature=temperature,
             max_tokens=_MAX_TOKENS,
             form=reply_form(_Choice, in_list="ranges"),
@@ -72,7 +65,14 @@ async def choose_ranges(
             return _parsed(text, prior)
         except UsageError as error:
             problem = one_line(error.message)
-    raise ModelError(f"the model chose no usable ranges, also when asked again: {problem}")
+    hint = f"delete {TRANSFER}/{transfer.candidate} in its folder to ask again, or name another model"
+    raise ModelError(f"the model chose no usable ranges, also when asked again: {problem}", hint)
+
+
+def ranges_message(card: TaskCard, goal: str, transfer: Transfer, refused: str = "", problem: str = "") -> Message:
+    """Write the request; with an earlier reply that was refused, and its fault, if there is one."""
+    facts = {"card": card, "goal": goal, "reached": {}, "transfer": transfer, "refused": refused, "problem": problem}
+    return Message(role="user", content=render("designer/ranges", prior=parse_ranges(transfer.earning()), **facts))
 
 
 def _parsed(text: str, prior: Ranges) -> tuple[ChosenRange, ...]:

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.formatting import count, named, number, percent, shares, shortened, thousands, with_interval
-from rewardgen.core.physics import Ranges, words
+from rewardgen.core.physics import words
 from rewardgen.llm.analysis_text import analysis_text, outcomes_text
 from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknown, with_own
 from rewardgen.store.library_entry import EntryVariable, LibraryEntry
@@ -35,7 +35,6 @@ from rewardgen.store.records import (
     TaskCard,
     VariableCard,
 )
-from rewardgen.store.transfer import Transfer
 
 SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-component", "reward-scale")
 """Warnings on components in recorded transitions; the states of training are better evidence."""
@@ -230,32 +229,6 @@ def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episode
     """
     request = render("task/verdict", card=card, goal=goal, reached={}, feedback=feedback, episodes=episodes)
     return _pair("task/verdict_system", request, judged=bool(card.judged))
-
-
-def ranges_messages(
-    card: TaskCard, goal: str, transfer: Transfer, prior: Ranges, refused: str = "", problem: str = ""
-) -> tuple[Message, ...]:
-    """Ask which physics to train with.
-
-    Args:
-        card: The task.
-        goal: The user's words for the behaviour; may be empty.
-        transfer: Measurements under changed physics.
-        prior: Ranges in which the policies still earn.
-        refused: An earlier reply that could not be used; empty for a first request.
-        problem: Its fault.
-    """
-    request = render(
-        "designer/ranges",
-        card=card,
-        goal=goal,
-        reached={},
-        transfer=transfer,
-        prior=prior,
-        refused=refused,
-        problem=problem,
-    )
-    return (Message(role="user", content=request),)
 
 
 class JudgedEpisode(NamedTuple):

@@ -12,14 +12,13 @@ from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
 from rewardgen.core.config import RunConfig
-from rewardgen.core.physics import parse_ranges
+from rewardgen.designer.ranges import ranges_message
 from rewardgen.llm.prompts import (
     JudgedEpisode,
     analyzer_messages,
     designer_messages,
     goal_messages,
     judge_messages,
-    ranges_messages,
     verdict_messages,
 )
 from rewardgen.search.library import choose_examples
@@ -161,7 +160,7 @@ def rendered() -> dict[str, tuple[Message, ...]]:
     found["hopper-verdict"] = verdict_messages(card, "", ("less hopping, lower torso",), EPISODES)
     measured = (Condition(physics=physics, fitness=dict(enumerate(both))) for physics, both in CONDITIONS.items())
     transfer = Transfer(candidate="g01-k2", episodes=10, seeds=(0, 1), trivial=0.1, conditions=tuple(measured))
-    found["hopper-ranges"] = ranges_messages(card, "", transfer, parse_ranges(transfer.earning()))
+    found["hopper-ranges"] = (ranges_message(card, "", transfer),)
     seen = [
         JudgedEpisode(f"{episode.splitlines()[0]}; pictures until {end:.2f} s", ((0.0, ""), (end, "")))
         for episode, end in ((HOPS, 2.21), (STANDS, 8.0))
