@@ -252,6 +252,15 @@ def test_a_designer_hears_what_its_reward_trains_on_and_how_many_steps_that_poli
     assert "goes on from" not in asked("edit") and "steps in all" not in asked("edit")
 
 
+def test_a_designer_of_a_chain_hears_what_starts_from_scratch_only_where_policies_may_see_more():
+    chain = request("edit").model_copy(update={"inherits": "g00-k1"})
+    said = "With other names in `STAGES` or `OBSERVED` than there, it starts from scratch"
+    assert said not in designer_messages(chain)[1].content
+    for option in ("stages", "evolve_observation"):
+        assert said in designer_messages(chain.model_copy(update={option: True}))[1].content
+        assert said not in designer_messages(request("edit").model_copy(update={option: True}))[1].content
+
+
 def test_stages_are_described_only_where_they_are_allowed():
     allowed = request("stage").model_copy(update={"stages": True})
     text = designer_messages(allowed)[0].content

@@ -19,6 +19,7 @@ from rewardgen.designer.ranges import choose_ranges
 from rewardgen.film.film import Film, plan_of
 from rewardgen.film.film_index import films_folder
 from rewardgen.film.shooting import require_trust, shoot
+from rewardgen.llm.archive import slug
 from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import using_prompts
 from rewardgen.llm.protocol import Note, silent
@@ -27,6 +28,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import own_prompts_of
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
+from rewardgen.store.origin import is_signed, signature
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder
 from rewardgen.store.transfer import TRANSFER, Condition, Transfer, write_transfer
@@ -120,14 +122,15 @@ class Evaluated(Table):
         card = self._reference and self._reference.history.card
         if not (self.transfer and self._reference and card):
             raise UsageError("no ranges were measured to choose from", "measure some: `--vary friction=0.5:1.5`")
-        history, place = self._reference.history, self._reference.folder.place_within(TRANSFER, self.id)
+        history, folder = self._reference.history, self._reference.folder
+        place = folder.place_within(TRANSFER, self.id, slug(model)[-60:])  # the name of a call leaves out its model
         config = checked_config({"task": TRANSFER, "model": model, **options}, None)
         llm, goal = make_llm(config, RunFolder(place), note), history.config.goal if history.config else ""
         with using_prompts(own_prompts_of(config)):
             chosen = run_coroutine(choose_ranges(llm, card, goal, self.transfer, config.temperature))
         note(f"{count(llm.usage().calls, 'call')}, {tokens(llm.usage().tokens)} tokens; kept in {place}")
         self.transfer = self.transfer.model_copy(update={"chosen": chosen, "chosen_by": model})
-        write_transfer(self._reference.folder, self.transfer)
+        write_transfer(folder, self.transfer)
         return self.transfer
 
     def rows(self) -> list[dict[str, Any]]:
@@ -234,6 +237,8 @@ def _training(target: Named, agreed: bool) -> Reference | None:
     history.task_files, history.baselines = {**trained.task_files}, {id: trained.reward.source}
     history.extra_seeds = {("final", id): tuple(result.seed for result in trained.results)}
     history.trained = {("final", id, result.seed): result for result in trained.results}
+    if is_signed(trained.digest, history.config, trained.signature):
+        history.signature = signature(history.run_id, history.config)
     require_trust(history, agreed)
     history.card = get_or_measure(trained.task, limits_of(history)).card
     return Reference(folder, history, id)

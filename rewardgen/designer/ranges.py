@@ -21,9 +21,7 @@ from rewardgen.store.messages import LLMRequest, Message, reply_form
 from rewardgen.store.records import TaskCard
 from rewardgen.store.transfer import TRANSFER, ChosenRange, Transfer
 
-_MAX_TOKENS = 4096
-_MOST_QUOTED = 2000
-"""Characters of a refused reply that its repair quotes."""
+_MAX_TOKENS, _MOST_QUOTED = 4096, 2000
 
 
 class _Choice(Frozen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping
@@ -15,14 +16,16 @@ from typing import Any, NamedTuple
 import tomli_w
 
 from rewardgen.core.config import BUILTIN, COEVOLVE, PROCESSES, RunConfig
-from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
+from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
 from rewardgen.critic.critic import check_form
+from rewardgen.designer.builtin.terms import parse
 from rewardgen.film.shooting import require_films
 from rewardgen.llm.archive import archived_usage, outdate_refusals
 from rewardgen.llm.factory import judging_model, lasting_model
 from rewardgen.llm.prompts import using_prompts
+from rewardgen.llm.protocol import Note, silent
 from rewardgen.sandbox.folders import discard, scratch_folder, sweep_scratch
 from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
@@ -55,9 +58,9 @@ from rewardgen.store.progress import ProgressFile
 from rewardgen.store.records import Candidate, TaskCard, TrainerSettings
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
-from rewardgen.tasks.loading import lasting_reference
+from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.tasks.measure import MeasuredTask
-from rewardgen.training.cache import get_or_measure
+from rewardgen.training.cache import check_task, get_or_measure
 from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.setup import card_for, raced_settings, settings_for, trainer_of
 
@@ -283,6 +286,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         for option in (name for name in ("goal", *asking) if getattr(config, name)):
             reason = "the built-in designer asks no language model; name one with `--model`"
             listener.note(f"`--{option.replace('_', '-')}` has no effect: {reason}")
+    if config.task not in shipped_tasks():
+        _require_sound(config, listener.note)
     listener.note(f"measuring the task {Path(config.task).stem}")
     with _layers(config) as report:
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
@@ -316,6 +321,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         listener.note(f"examples for the designer: {', '.join(each.name for each in examples) or 'none found'}")
     if source:
         _check_init(config, source, card, confirm)
+        if config.model == BUILTIN and parse(source, card) is None:
+            name = Path(config.init or "").name
+            listener.note(f"the built-in designer cannot build on {name}, which another hand wrote: it drafts its own")
     _confirm_time(config, listener, confirm)
     check = checked_goal(roles, config, card, listener.note)
     if check and check.is_objection:
@@ -362,6 +370,16 @@ def _record_beginning(
 
 def _training(trainer: str, settings: TrainerSettings) -> dict[str, Any]:
     return {"trainer": trainer, "settings": settings.model_dump(mode="json")}
+
+
+def _require_sound(config: RunConfig, note: Note) -> None:
+    """Refuse a task in which a check without episodes finds problems; tell what else the check notes."""
+    report = check_task(config.task, config.sandbox, silent, quick=True)
+    for item in report["notes"]:
+        note(f"{item['what']}; hint: {item['hint']}")
+    for problem in report["problems"][:1]:
+        hint = f"`rewardgen tasks check {shlex.quote(config.task)}` lists all problems"
+        raise TaskError(f"{Path(config.task).name}: {problem['what']}", f"{problem['hint']}; {hint}".lstrip("; "))
 
 
 def _init_source(config: RunConfig) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import time
@@ -12,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, did_you_mean
+from rewardgen.core.errors import TaskError, did_you_mean, nearest
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.reward.language import check_language
 from rewardgen.reward.pricing import price_rows
@@ -28,6 +29,7 @@ from rewardgen.store.comparisons import TERMINATED, Signal
 from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_ENVS, probe
 from rewardgen.tasks.fitness import measure_episodes
+from rewardgen.tasks.loading import unread_members
 from rewardgen.tasks.members import PACKAGE, OwnProgram, own_program, wording_problems
 from rewardgen.tasks.protocol import (
     BASELINES,
@@ -70,18 +72,20 @@ class Checked(NamedTuple):
     measured: dict[str, Any]
 
 
-def check_task(task: Task, note: Note = silent) -> Checked:
+def check_task(task: Task, note: Note = silent, *, quick: bool = False) -> Checked:
     """Check a task's words and settings, call each method once, then run whole episodes if nothing is wrong.
 
-    `note` receives each slow part as it begins.
+    `note` receives each slow part as it begins. A `quick` check runs no episodes.
     """
     ends = end_problems(task) or precedence_problems(task)
     note("calling each method once")
     called, notes = ([], []) if ends else task.call_problems()
     blocking = [*setting_problems(task), *ends, *called, *([] if ends else declaration_problems(task))]
     problems = [*blocking, *([] if ends else wording_problems(task))]
-    checked = Checked(problems, notes, {})
-    if not blocking:
+    checked = Checked(problems, [*notes, *_unread_notes(task)], {})
+    if quick and not blocking:
+        problems += metric_problems(task)
+    elif not blocking:
         with noted(problems):
             note("comparing episodes of the same seed")
             problems += independence_problems(task)
@@ -268,6 +272,21 @@ def setting_problems(task: Task) -> list[Problem]:
         message = f"`training` is {kind}, expected the settings of trainers by their names"
         problems.append(Problem(message, 'write `training = {"ppo": PpoSettings(env_steps=300_000)}`'))
     return [*problems, *_value_problems(task)]
+
+
+def _unread_notes(task: Task) -> Iterator[Problem]:
+    """Find values of the class that nothing reads, such as `control_dt = 0.02`."""
+    source = task.path.read_text(errors="replace")
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    read = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}  # in the body of the class
+    unread, names = unread_members(type(task), source)
+    for name, value in unread.items():
+        if name not in read and not hasattr(value, "__get__") and type(value).__module__ != quantities.__name__:
+            close = nearest(name, names)
+            hint = "delete it, or begin names of your own with `_`; docs/tasks.md lists the settings"
+            yield Problem(
+                f"nothing reads `{name}` of the class", f"did you mean `{close}`? or {hint}" if close else hint
+            )
 
 
 def _value_problems(task: Task) -> Iterator[Problem]:

@@ -229,17 +229,24 @@ def _around_envs(module: ModuleType) -> list[Any]:
     return [type(env.__name__, (GymTask,), {"env": env, "__module__": module.__name__}) for env in envs]
 
 
-def _require_known_members(task: type[Task], source: str) -> None:
-    """Refuse a public member that nothing reads and that is spelled nearly like a known one."""
+def unread_members(task: type[Task], source: str) -> tuple[dict[str, Any], set[str]]:
+    """Return the public members of a task file's classes that nothing reads, and the names that a task may define."""
     kinds = [kind for kind in task.__mro__ if kind.__module__ == task.__module__]
     bases = [kind for kind in task.__mro__ if kind not in kinds]
     names = {name for base in bases for name in (*vars(base), *vars(base).get("__annotations__", ())) if name[0] != "_"}
-    misspelled = {}
-    for name, value in ((name, value) for kind in kinds for name, value in vars(kind).items()):
-        if name.startswith("_") or name in names or isinstance(value, Var) or re.search(rf"\.{name}\b", source):
-            continue
-        if close := difflib.get_close_matches(name, names - _INTERNAL, n=1, cutoff=0.85):
-            misspelled[name] = close[0]
+    members = {name: value for kind in kinds for name, value in vars(kind).items() if name not in names}
+    return {
+        name: value
+        for name, value in members.items()
+        if not (name.startswith("_") or isinstance(value, Var) or re.search(rf"\.{name}\b", source))
+    }, names - _INTERNAL
+
+
+def _require_known_members(task: type[Task], source: str) -> None:
+    """Refuse a public member that nothing reads and that is spelled nearly like a known one."""
+    unread, names = unread_members(task, source)
+    nearest_names = {name: difflib.get_close_matches(name, names, n=1, cutoff=0.85) for name in unread}
+    misspelled = {name: close[0] for name, close in nearest_names.items() if close}
     if misspelled:
         message = f"the task has {_listed(misspelled)}, which nothing reads"
         hint = f"did you mean {_listed(misspelled.values())}? begin names of your own with `_`"

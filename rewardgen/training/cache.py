@@ -120,15 +120,14 @@ def sweep_cache() -> list[Path]:
     return []
 
 
-def check_task(task: str, sandbox: SandboxMode, note: Callable[[str], None]) -> dict[str, Any]:
+def check_task(task: str, sandbox: SandboxMode, note: Callable[[str], None], *, quick: bool = False) -> dict[str, Any]:
     """Check a task file in a worker; return the answer of `rewardgen.training.expert_policy.check_job`.
 
-    `note` receives each slow part as it begins.
+    `note` receives each slow part as it begins. A `quick` check runs no episodes.
     """
     limits = MEASURING.model_copy(update={"sandbox": sandbox})
-    return measure(
-        CHECK_TASK, {"task": task, "trainers": TRAINERS.names()}, limits, lambda said: note(str(said["part"]))
-    )
+    payload = {"task": task, "trainers": TRAINERS.names(), "quick": quick}
+    return measure(CHECK_TASK, payload, limits, lambda said: note(str(said["part"])))
 
 
 def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: bool = False) -> MeasuredTask:

@@ -32,7 +32,7 @@ def transitions_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], 
 
 
 def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Check a task file; `payload` names the `task` and the known `trainers`.
+    """Check a task file; `payload` names the `task` and the known `trainers`; `quick` leaves out whole episodes.
 
     Returns:
         `problems` and `notes`: {what, hint} each. `measured`: see `check_task`. `printed`: the beginning of the text
@@ -43,7 +43,7 @@ def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
     printed = _Beginning()
     with noted(problems), redirect_stdout(printed):
         task = load_task(payload["task"])
-        checked = check_task(task, lambda part: report({"part": part}))
+        checked = check_task(task, lambda part: report({"part": part}), quick=payload.get("quick", False))
         problems += checked.problems
         if not problems:
             problems += _unknown_trainers(task, payload["trainers"])

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError, TaskError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.schema import Frozen
@@ -20,6 +21,7 @@ from rewardgen.reward.export import reward_file
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.names import AbsolutePath, Digest
+from rewardgen.store.origin import signature
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, Training
 from rewardgen.store.run_folder import TRAINING
 from rewardgen.tasks.loading import expert_file, resolve_task
@@ -63,6 +65,8 @@ class Trained(Frozen):
     reward: RewardSpec
     training: Training
     results: tuple[SliceResult, ...] = ()
+    signature: str = ""
+    """The user's, of the digest and the task; see `rewardgen.store.origin`."""
 
 
 def train_reward(
@@ -133,7 +137,9 @@ def _stored(folder: Path, plan: RewardTraining) -> list[SliceResult]:
 
 def _write(folder: Path, plan: RewardTraining, results: Sequence[SliceResult]) -> None:
     fields = {name: getattr(plan, name) for name in ("digest", "task", "task_files", "reward", "training")}
-    write_atomic(folder / TRAINING, Trained(**fields, results=tuple(results)).model_dump_json(indent=1))
+    signed = signature(plan.digest, RunConfig(task=plan.task))
+    trained = Trained(**fields, results=tuple(results), signature=signed)
+    write_atomic(folder / TRAINING, trained.model_dump_json(indent=1))
     table = io.StringIO()
     measures = ("fitness", "success_rate") if plan.has_fitness else ()
     columns = ("env_steps", *measures, "episode_steps", "episode_return")

@@ -12,7 +12,7 @@ from rewardgen.core.errors import ModelError, RunFolderError, TaskError, UsageEr
 from rewardgen.core.statistics import Interval
 from rewardgen.report.page import report_html
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.run_folder import RunFolder
+from rewardgen.store.run_folder import TRAINING, RunFolder
 from rewardgen.store.transfer import Condition, Transfer, read_transfer, write_transfer
 from rewardgen.testing.server import Answer, ChatServer
 from rewardgen.view.reference import Reference
@@ -159,17 +159,28 @@ def test_a_runs_reward_can_be_trained_with_other_ranges_and_measured(run, tmp_pa
     one, other = (next(iter(trained.policies.values())).read_bytes() for trained in (plain, varied))
     assert one != other
     training = json.loads((tmp_path / "varied" / "training.json").read_text())["training"]
-    with pytest.raises(UsageError, match="its task file would run"):
-        rewardgen.evaluate(tmp_path / "varied", episodes=2)
-    found = rewardgen.evaluate(tmp_path / "varied", episodes=2, vary=["delay=1"], workers=1, agreed=True)
+    found = rewardgen.evaluate(tmp_path / "varied", episodes=2, vary=["delay=1"], workers=1)
     assert found.transfer.trained == ("mass=0.5:2",) and found.fitness and len(found.transfer.rows()) == 2
     (seed,) = varied.policies
-    same = rewardgen.evaluate(tmp_path / "varied", episodes=STARTS, seed=0, workers=1, agreed=True).policies
+    same = rewardgen.evaluate(tmp_path / "varied", episodes=STARTS, seed=0, workers=1).policies
     assert [policy.seed for policy in same] == [seed]
     assert same[0].fitness.value == pytest.approx(same[0].before)
     with pytest.raises(UsageError, match="not filmed"):
-        rewardgen.evaluate(tmp_path / "varied", film=True, agreed=True)
+        rewardgen.evaluate(tmp_path / "varied", film=True)
     assert training["settings"]["randomise"] == ["mass=0.5:2"]
+
+
+@pytest.mark.parametrize("field", ["signature", "digest", "task"])
+def test_a_training_from_elsewhere_is_measured_with_consent_only(run, tmp_path, field):
+    train(run.best, seeds=1, folder=tmp_path / "plain")
+    file = tmp_path / "plain" / TRAINING
+    training = json.loads(file.read_text())
+    task = shutil.copy(training["task"], tmp_path)
+    file.write_text(json.dumps(training | {field: {"signature": "", "digest": "0" * 8, "task": str(task)}[field]}))
+    with pytest.raises(UsageError, match="its task file would run"):
+        rewardgen.evaluate(tmp_path / "plain", episodes=2)
+    if field != "task":
+        assert rewardgen.evaluate(tmp_path / "plain", episodes=2, workers=1, agreed=True).fitness
 
 
 def test_a_link_in_the_run_is_not_followed(run, measured, tmp_path):
@@ -217,15 +228,17 @@ def test_a_model_sees_the_card_the_measurements_and_the_prior_and_its_choice_is_
     with ChatServer(lambda *_: Answer(json.dumps(CHOSEN))) as chat:
         found = earning.choose_ranges("openai/local", api_base=chat.api_base, note=notes.append)
         earning.choose_ranges("openai/local", api_base=chat.api_base)
-    assert len(chat.bodies) == 1  # the second answer is the kept one
+        assert len(chat.bodies) == 1  # the second answer is the kept one
+        assert earning.choose_ranges("openai/other", api_base=chat.api_base).chosen_by == "openai/other"
+    assert [body["model"] for body in chat.bodies] == ["local", "other"]
     prompt = chat.bodies[0]["messages"][0]["content"]
     assert run.history.card.description in prompt and "| mass 4 | 0.1 | 0.1, 0.1 | 10 % |" in prompt
     assert "- `mass`: 0.5 to 2\n- `delay`: 0 to 1\n" in prompt and "- `gravity`" not in prompt
     assert [choice.range for choice in found.chosen] == ["mass=0.8:1.5", "delay=0:1"]
-    assert read_transfer(folder, "human") == found == earning.transfer and found.chosen_by == "openai/local"
-    assert "1 call" in notes[-1] and list((folder.path / "transfer" / "human" / "llm").glob("*.json"))
+    assert read_transfer(folder, "human") == earning.transfer and found.chosen_by == "openai/local"
+    assert "1 call" in notes[-1] and list((folder.path / "transfer" / "human").glob("openai-local/llm/*.json"))
     html = report_html(folder, run.history)
-    assert "chosen by openai/local" in html and "A payload &lt;b&gt;adds&lt;/b&gt; mass." in html
+    assert "chosen by openai/other" in html and "A payload &lt;b&gt;adds&lt;/b&gt; mass." in html
 
 
 @pytest.mark.parametrize(
@@ -261,16 +274,21 @@ def test_no_model_is_asked_where_the_policies_earn_nowhere(earning):
     assert not chat.bodies
 
 
-def test_the_command_ends_with_the_chosen_ranges_and_prints_the_reasons(earning, monkeypatch, capfd):
+def test_the_command_ends_with_the_chosen_ranges_and_prints_the_reasons(earning, run, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr("rewardgen.cli.rewards.evaluate", lambda *_, **__: earning)
     with ChatServer(lambda *_: Answer(json.dumps(CHOSEN))) as chat:
         command = ["eval", "latest", "--vary", "mass=0.5:4", "--model", "openai/local", "--api-base", chat.api_base]
         assert main(command) == 0
         shown = capfd.readouterr()
         assert main([*command, "--json"]) == 0
+        data = json.loads(capfd.readouterr().out)
+        train(run.best, seeds=1, folder=tmp_path / "plain")
+        assert main(["eval", str(tmp_path / "plain"), *command[2:]]) == 0
+    task, reward = run.history.config.task, tmp_path / "plain" / "reward.py"
+    assert f"rewardgen train {task} --reward {reward} --randomise mass=0.8:1.5" in capfd.readouterr().err
     assert "mass=0.8:1.5: A payload <b>adds</b> mass." in shown.out
     assert "rewardgen train latest --randomise mass=0.8:1.5 --randomise delay=0:1 " in shown.err
-    assert [choice["range"] for choice in json.loads(capfd.readouterr().out)["chosen"]] == ["mass=0.8:1.5", "delay=0:1"]
+    assert [choice["range"] for choice in data["chosen"]] == ["mass=0.8:1.5", "delay=0:1"]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from tests.e2e.command import (
     workers_of,
 )
 from tests.search.parts import Listener
+from tests.tasks.files import point
 
 
 @pytest.fixture(scope="module")
@@ -174,9 +175,22 @@ def test_a_run_begins_with_a_reward_file(tmp_path):
     assert done.returncode == 0, done.stderr
     record = history(tmp_path).record("g00-k0")
     assert record and "torch.exp(-position.abs())" in record.candidate.source and record.result
+    assert "the built-in designer cannot build on mine.py" in done.stderr
     (tmp_path / "other.py").write_text("def compute_reward(distance):\n    return {'near': -distance}\n")
     other = rewardgen("run", POINT, *SHORTER, "--init", "other.py", cwd=tmp_path)
     assert other.returncode == 3 and "other.py cannot be trained on point: the reward takes `distance`" in other.stderr
     assert len([*(tmp_path / "runs").iterdir()]) == 1
     missing = rewardgen("run", POINT, "--init", "none.py", cwd=tmp_path)
     assert missing.returncode == 2 and "cannot read none.py" in missing.stderr
+
+
+def test_a_run_refuses_a_task_in_which_a_check_finds_a_problem_and_tells_its_notes(tmp_path):
+    here = point(
+        tmp_path, ("    episode_steps = ", "    episode_s = 5\n    solved_fitness = True\n    episode_steps = ")
+    )
+    done = rewardgen("run", here, *SHORTER, cwd=tmp_path)
+    said = " ".join(done.stderr.split())
+    assert done.returncode == 2 and "nothing reads `episode_s` of the class" in said
+    assert "point.py: `solved_fitness` is True, expected a number" in said
+    assert f"rewardgen tasks check {here}` lists all problems" in said
+    assert not list((tmp_path / "runs").iterdir())

@@ -3,8 +3,9 @@ import json
 import pytest
 
 from rewardgen.tasks.loading import load_task, shipped_tasks
+from rewardgen.training.cache import check_task as check_file
 from rewardgen.training.expert_policy import check_job
-from tests.tasks.files import POINT, point
+from tests.tasks.files import POINT, measured_point, point
 
 
 def check(reference):
@@ -163,6 +164,31 @@ def test_an_end_that_nothing_meets_and_that_looks_like_degrees_is_noted(tmp_path
     assert answer["problems"] == []
     edits = [note["hint"] for note in answer["notes"] if "looks like degrees" in note["what"]]
     assert edits == ([] if bound == "1.5" else ["write 0.785 for 45 degrees"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "unread"),
+    [
+        ("control_dt = 0.02", {"control_dt": "delete it"}),
+        ("episode_s = 5", {"episode_s": "did you mean `episode_steps`?"}),
+        ('fitness_about = "nearness"', {"fitness_about": "did you mean `fitness`?"}),
+        ("width = 3\n    _height = 1\n    depth: int", {"width": "delete it"}),
+        ('width = 3\n    slow = width > 2\n    text = "{}".format(1)', {"text": "delete it"}),
+        ("width = 3\n\n    def helper(self):\n        return self.width", {}),
+        ("width = 3\n\n    @property\n    def other(self):\n        return Point.width", {}),
+    ],
+)
+def test_a_value_of_the_class_that_nothing_reads_is_noted_with_the_nearest_setting(tmp_path, lines, unread):
+    answer = check(point(tmp_path, ("    episode_steps = ", f"    {lines}\n\n    episode_steps = ")))
+    notes = {note["what"].split("`")[1]: note["hint"] for note in answer["notes"] if "nothing reads" in note["what"]}
+    assert answer["problems"] == [] and notes.keys() == unread.keys()
+    assert all(hint.startswith(unread[name]) and "with `_`" in hint for name, hint in notes.items())
+
+
+def test_a_quick_check_runs_no_episodes(tmp_path):
+    task, parts = measured_point(tmp_path, ("def metric(position,", "def metric(positoin,")), []
+    answer = check_file(task, "auto", parts.append, quick=True)
+    assert parts == ["calling each method once"] and "positoin" in answer["problems"][0]["what"]
 
 
 def test_what_may_be_meant_is_noted_and_no_problem(tmp_path):

@@ -112,7 +112,7 @@ def parse(source: str, card: TaskCard) -> Reward | None:
     try:
         (function,) = ast.parse(source).body
         terms = _terms(function, source) if isinstance(function, ast.FunctionDef) else ()
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError):
         return None
     inputs = {*card.input_names(), "torch"}
     sound = all(_names(term.expression) <= inputs | term.constants.keys() for term in terms)
