@@ -164,13 +164,15 @@ def _failed_starts(result: CandidateResult) -> set[tuple[int, int]]:
 def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ...]:
     """Return two episodes: a success and a failure, else a typical and the worst one.
 
-    If all fail, and the best is much fitter than a typical one: the best and the typical one.
+    If all fail, and the best is much fitter than a typical one: the best and the typical one. If none fails, and some
+    did at the evaluation before: a typical one and the worst of those.
     """
-    episodes = [
+    every = [
         ShownEpisode.model_validate(digest.model_dump() | {"seed": run.seed})
         for run in result.slices
         for digest in run.episodes
     ]
+    earlier, episodes = ([one for one in every if one.earlier is before] for before in (True, False))
     ranked = sorted(episodes, key=lambda episode: -episode.fitness)
     if not ranked:
         return ()
@@ -178,6 +180,8 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
     named = {"best": best, "median": typical, "worst": worst}
     first = best if stands_out(best, typical) else typical
     second = worst if first.success or first is typical else typical
+    if earlier and all(one.success for one in ranked):
+        second = named["worst"] = min(earlier, key=lambda episode: episode.fitness)
     chosen = [first] if second is worst and _alike(first, worst) else [first, second]
     rows = _shown_rows(card)
     return tuple(

@@ -298,9 +298,10 @@ def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rate
     success = (" success," if episode.success else " no success,") if rated and not judged else ""
     fitness = "" if judged else f" fitness {number(episode.fitness)},"
     alone = "; others go the same way" if len(analysis.episodes) == 1 else ""
+    point = "the point before" if episode.earlier else "the last point"
     whose = "" if episode.seed is None else f", seed {episode.seed}"
     lines = _wrapped(
-        f"{'an' if judged else rank} episode of the last point{whose}:{fitness}{success} {episode.steps} steps,"
+        f"{'an' if judged else rank} episode of {point}{whose}:{fitness}{success} {episode.steps} steps,"
         f" ended by {episode.ending}{alone}{when}"
     )
     lines += _wrapped(f"parts: {named(episode.parts)}") if episode.parts and not judged else []

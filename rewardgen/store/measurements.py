@@ -194,6 +194,8 @@ class EpisodeDigest(Frozen):
     """One evaluation episode in a few numbers, read where most changes."""
 
     rank: Literal["best", "median", "worst"]
+    earlier: bool = False
+    """True if it is of the evaluation before the last one."""
     fitness: Measure
     success: bool
     steps: Count

@@ -292,7 +292,7 @@ class SliceResult(SliceSpec):
     """Components of the reward, and what is left of the total beside them (`residual`)."""
     terminations: dict[str, Share] = Field(default={}, max_length=64)
     """Share of the last evaluation's episodes that ended by each cause; `time limit` for the rest."""
-    episodes: tuple[EpisodeDigest, ...] = Field(default=(), max_length=3)
+    episodes: tuple[EpisodeDigest, ...] = Field(default=(), max_length=4)
     """Best, median and worst of the last evaluation."""
     path_efficiencies: tuple[PathEfficiency, ...] = ()
     """One per component that follows some variable's change, in the last evaluation."""

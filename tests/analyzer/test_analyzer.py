@@ -248,6 +248,13 @@ def test_episodes_that_are_alike_are_shown_once():
     assert "typical episode" in text and "others go the same way" in text and "worst episode" not in text
 
 
+def test_where_the_last_episodes_succeed_the_worst_failure_of_the_point_before_is_shown():
+    text = table(episodes=(digest(), digest("median"), digest("worst", 0.9), digest("worst", 0.1, earlier=True)))
+    assert "typical episode of the last point" in text and "worst episode of the point before" in text
+    failing = table(episodes=(digest(), digest("worst", 0.2), digest("worst", 0.1, earlier=True)))
+    assert "worst episode of the last point" in failing and "point before" not in failing
+
+
 @pytest.mark.parametrize("scale", [1e-7, 1.23e-3, 0.0987, 9.99, 12345.0, -98765.0, 1e9])
 @pytest.mark.parametrize("name", ["x", "a_rather_long_name", "a_name_that_is_far_too_long_for_any_table"])
 def test_table_fits_a_terminal_of_eighty_columns(scale, name):

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from rewardgen.store.measurements import Stay, Swing, episode_rows
+from rewardgen.store.records import SliceSpec
 from rewardgen.training.shared.digests import (
     SliceEvaluation,
     component_points,
@@ -11,6 +12,7 @@ from rewardgen.training.shared.digests import (
     evaluation_point,
     stage_readings,
 )
+from rewardgen.training.shared.slices import SliceLog
 
 
 def evaluation(**changes):
@@ -72,6 +74,17 @@ def test_digests_are_of_the_best_the_median_and_the_worst_episode():
     assert (best.success, best.steps, best.ending) == (True, 3, "fell")
     assert (worst.steps, worst.ending) == (4, "time limit")
     assert (best.parts, median.parts, worst.parts) == ({}, {"near": 0.5}, {"near": pytest.approx(0.1)})
+
+
+def test_a_failure_is_kept_for_one_evaluation_in_which_all_succeed():
+    log = SliceLog(SliceSpec(candidate_id="a", seed=0))
+    fitter = evaluation(success=torch.ones(3, dtype=torch.bool))
+    shown = []
+    for number, each in enumerate((evaluation(), evaluation(), fitter, fitter)):
+        log.clipped.append(0.0)
+        log.note(each, 100 * number)
+        shown.append([episode.earlier for episode in log.episodes])
+    assert shown == [[False] * 3, [False] * 3, [False] * 3 + [True], [False] * 3]
 
 
 def test_digest_reads_the_episode_from_its_first_to_its_last_step():

@@ -74,7 +74,10 @@ class SliceLog:
         for name, point in digests.component_points(evaluation, env_steps).items():
             self.components.setdefault(name, []).append(point)
         self.terminations = self.curve[-1].endings
+        failed = [one for one in self.episodes if one.rank == "worst" and not (one.success or one.earlier)]
         self.episodes = digests.episode_digests(evaluation)
+        if all(one.success for one in self.episodes):  # fitness counts two checkpoints, and failures tell most
+            self.episodes += tuple(one.model_copy(update={"earlier": True}) for one in failed)
         self.path_efficiencies = digests.path_efficiencies(
             evaluation.variables, evaluation.components, evaluation.lengths
         )
