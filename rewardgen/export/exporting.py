@@ -425,13 +425,9 @@ def _comparisons(exported: Exported) -> Export:
 `preferences.npz` has the decided answers with their episodes, for the package `imitation`:
 
 ```python
-import numpy
-from imitation.algorithms.preference_comparisons import BasicRewardTrainer, CrossEntropyRewardLoss, PreferenceModel
 from load_imitation import load
 
-dataset = load()  # a PreferenceDataset
-model = PreferenceModel(reward_net)  # a RewardNet for the spaces of observations and actions
-BasicRewardTrainer(model, CrossEntropyRewardLoss(), rng=numpy.random.default_rng(0)).train(dataset)
+dataset = load()  # a PreferenceDataset, for a RewardTrainer
 ```
 
 A judge of films saw at most {filmed} steps: `load(steps={filmed})`. `obs`, the task's own observation, and `acts`

@@ -19,8 +19,8 @@ from rewardgen.reward.export import reward_file
 from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.arrays import read_arrays
-from rewardgen.sim.episodes import record_episodes, trivial_policies
-from rewardgen.sim.vec_env import HIDDEN, ActFunction, Step
+from rewardgen.sim.episodes import Recording, record_episodes, trivial_policies
+from rewardgen.sim.vec_env import HIDDEN, ActFunction, VecEnv
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
@@ -103,20 +103,14 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     seed = derive_seed(payload["seed"], payload["starts"])
     envs = one_env(task, seed)
     act = load_policy(Path(payload["policy"])).act if payload.get("policy") else trivial_policies(envs)["random"]
-    observations: list[Tensor] = []
-
-    def acting(observation: Tensor) -> Tensor:
-        observations.append(observation.clone())
-        return act(observation)
-
     names = [*envs.variables, "action"]
-    recording = record_episodes(envs, acting, names=[*names, *(f"prev_{name}" for name in names)], anew=True)
+    observations, recording = _observed(envs, act, [*names, *(f"prev_{name}" for name in names)])
     measured = measure_episodes(task, recording.episode)
     inputs = {_INPUT + name: value[:, 0] for name, value in recording.inputs.items()}
     facts = {"seed": torch.tensor(seed)}
     if task.has_fitness:
         facts |= {"fitness": measured.fitness[0], "success": measured.success[0]}
-    seen = torch.cat(observations)[: int(recording.episode.lengths)]
+    seen = observations[: int(recording.episode.lengths), 0]
     _save(payload, {**inputs, **facts, "observations": seen, "actions": recording.inputs["action"][:, 0]})
     return {
         "fingerprint": fingerprint(digests(made_of(task))),
@@ -147,27 +141,25 @@ def episodes_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
         policy = load_policy(Path(payload["policies"], name))
         if problem := misfit(policy, envs):
             raise UsageError(f"{name}: {problem}", "restore the task's files")
-        seen: list[Tensor] = []
-        act = side_by_side([policy]).act  # as the clean evaluation, to the last digits
-
-        def acting(observation: Tensor, seen: list[Tensor] = seen, act: ActFunction = act) -> Tensor:
-            if not seen:
-                seen.append(observation.clone())
-            return act(observation)
-
-        def watch(step: Step, alive: Tensor, seen: list[Tensor] = seen) -> None:
-            seen.append(step.final_observation.clone())
-
-        episode = record_episodes(envs, acting, watch=watch, anew=True).episode
+        seen, recording = _observed(envs, side_by_side([policy]).act)  # as the clean evaluation, to the last digits
         for index in indices:
-            length = int(episode.lengths[index])
-            observations.append(torch.stack([every[index] for every in seen[: length + 1]]))
-            actions.append(episode["action"][:length, index].clone())
+            length = int(recording.episode.lengths[index])
+            observations.append(seen[: length + 1, index])
+            actions.append(recording.episode["action"][:length, index])
     lengths = list(map(len, actions))
     answers = {name: torch.tensor(values) for name, values in payload["answers"].items()}
     episodes = {"obs": torch.cat(observations), "acts": torch.cat(actions), "lengths": torch.tensor(lengths)}
     _save(payload, {**episodes, **answers})
     return {"lengths": lengths}
+
+
+def _observed(envs: VecEnv, act: ActFunction, names: Sequence[str] = ()) -> tuple[Tensor, Recording]:
+    """Play an episode in each of N envs; return observations (T + 1, N, O), first and after each step, and the rest."""
+    seen = [envs.reset(anew=True).clone()]
+    recording = record_episodes(
+        envs, act, names=names, watch=lambda step, _: seen.append(step.final_observation.clone()), anew=True
+    )
+    return torch.stack(seen), recording
 
 
 def policy_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:

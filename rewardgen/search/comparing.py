@@ -117,5 +117,7 @@ def asked_text(history: History) -> str:
     if len(ids) < 2:
         return count(len(comparisons), "answer")
     more = answers_left(believe(ids, comparisons), comparisons)
-    left = f"{'at least' if more == MOST_LEFT else 'about'} {more} to go" if more else "enough to know the best"
+    left = (
+        f"{'at least' if more == MOST_LEFT else 'about'} {more} more to find the best" if more else "the best is found"
+    )
     return f"{count(len(comparisons), 'answer')}, {left}"

@@ -38,7 +38,7 @@
     films.forEach((film, side) => {
       const { times_s, values } = curves[side];
       const at = Math.min(d3.bisectLeft(times_s, film.currentTime - 0.001), times_s.length - 1);
-      $("line", charts[side]).setAttribute("transform", `translate(${film.currentTime / clock.duration})`);
+      $("line", charts[side]).setAttribute("transform", `translate(${film.currentTime / bar.max})`);
       pickers.forEach(({ value: name }, index) => {
         const text = name && `${name} ${page.number(values[name][at])}`;
         document.querySelectorAll(".value")[2 * side + index].textContent = text;
@@ -127,7 +127,7 @@
   }
   async function take(state) {
     $("#asked").textContent = state.over ? "" : state.progress;
-    if (state.over) over = `The search has ended; thank you. The report, once fresh seeds have decided: ${state.report}`;
+    if (state.over) over = `The search has ended; thank you. The report, after the finals: ${state.report}`;
     if (state.turn == null || state.turn === answered) {
       const doing = `Nothing to compare now. ${state.text[0].toUpperCase()}${state.text.slice(1)}`;
       return wait(state.over ? over : answered && state.turn === answered ? "Noted" : doing, state.done);
