@@ -1,5 +1,6 @@
 """Candidates as designers see them where a teacher judges."""
 
+from rewardgen.llm.analysis_text import analysis_text
 from rewardgen.search.judge import PreferenceJudge
 from rewardgen.search.judged import judged_record
 from rewardgen.store.comparisons import Clip, Comparison
@@ -45,6 +46,14 @@ def test_wins_are_counted_from_either_side_and_reasons_are_told():
 def test_alike_episodes_without_a_reason_are_only_counted():
     text = told([said(number, "g00-k0", "g00-k1", "same", start=1) for number in range(4)], LONG, SHORT)
     assert "4 alike" in text and "\n" not in text
+
+
+def test_the_mean_of_each_signal_is_told_beside_the_comparisons():
+    ends = [EpisodeOutcome(fitness=0, success=False, steps=9, ending="fell", signals={"x": at}) for at in (0.1, 0.4)]
+    result = CandidateResult(candidate_id="g00-k0", slices=(slice_result("g00-k0", 0, 0.5, outcomes=tuple(ends)),))
+    judged = LONG.model_copy(update={"result": result, "preference": "place 1"})
+    assert "signals, mean of these episodes: x 0.25" in analysis_text(judged)
+    assert "signals" not in analysis_text(LONG.model_copy(update={"preference": "place 1"}))
 
 
 def test_a_reason_stays_one_line_of_plain_text():
