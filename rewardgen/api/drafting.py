@@ -139,7 +139,7 @@ def draft_file(
         try:
             drafted, form, accepted = draft_task(llm, request, note, decide)
         except NothingDrafted as error:
-            hint = f"see {folder.path}; delete it to ask again, or name another `--model`"
+            hint = f"see {folder.path}; delete it to ask again, perhaps another `--model`"
             raise NothingDrafted(error.message, hint) from error
     usage = llm.usage()
     note(f"{usage.calls} calls, {tokens(usage.tokens)} tokens; kept in {folder.path}")
