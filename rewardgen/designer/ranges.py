@@ -85,11 +85,14 @@ def _parsed(text: str, prior: Ranges) -> tuple[ChosenRange, ...]:
     choices = [validated(_Choice, entry, "an entry of `ranges`", "") for entry in entries]
     if sorted(choice.parameter for choice in choices) != sorted(prior):
         raise UsageError(f"it must have one range for each of {', '.join(prior)}, and no other")
-    chosen = {}
+    chosen, beyond = {}, []
     for name, low, high, why in ((choice.parameter, choice.low, choice.high, choice.why) for choice in choices):
         least, most = prior[name]
         if not least <= low <= high <= most:
-            raise UsageError(f"`{name}` from {low:g} to {high:g} is not within {least:g} to {most:g}")
+            beyond.append(f"`{name}` from {low:g} to {high:g} is not within {least:g} to {most:g}")
+            continue
         parse_ranges([range_text(name, low, high)])
         chosen[name] = ChosenRange(range=range_text(name, low, high), why=why)
+    if beyond:
+        raise UsageError("; ".join(beyond))
     return tuple(chosen[name] for name in prior)
