@@ -12,9 +12,10 @@ from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord, Operator, Slot
 
 GAINING: tuple[Operator, ...] = ("tune", "edit", "add", "crossover", "explore", "remove")
-STALLED: tuple[Operator, ...] = ("explore", "rewrite", "crossover", "edit", "explore", "tune")
-"""After a generation without a gain: more new ideas, less of the same."""
-RESTARTED: tuple[Operator, ...] = ("draft", "explore", "crossover", "draft", "rewrite", "edit")
+STALLED: tuple[Operator, ...] = ("edit", "add", "crossover", "explore", "tune", "rewrite")
+"""After a generation without a gain: also a new idea. The best parents are mended; `explore` and `rewrite` throw away
+what made them best, and gained in none of 20 recorded children (docs/evidence.md)."""
+RESTARTED: tuple[Operator, ...] = ("draft", "edit", "crossover", "explore", "draft", "add")
 """After two or more generations without a gain: also fresh drafts, which see no parent."""
 PLATEAU = 2
 """Generations without a gain before fresh drafts; the default patience of a run is longer."""

@@ -83,7 +83,7 @@ def test_plateau_of_two_generations_brings_a_fresh_draft_with_a_lens_of_its_own(
 @pytest.mark.parametrize("candidates", [2, 5])
 def test_no_lens_comes_again_before_all_others_had_their_turn(seed, candidates):
     records, given = [], []
-    for number in range(8):
+    for number in range(16):
         slots = plan(records, number, candidates, seed)
         given += [slot.lens for slot in slots if slot.lens]
         # Nothing gains after the first generation: drafts, explorations and rewrites come in turn.
