@@ -246,7 +246,10 @@ def test_a_designer_hears_what_its_reward_trains_on_and_how_many_steps_that_poli
         inherits="g00-k1",
         baselines=(record("g00-k9", 0.9).model_copy(update={"candidate": human}),),
     )
-    assert "it goes on from the policies of g00-k1, each seed from its own" in text and "trained the same way, but from scratch" in text
+    assert (
+        "it goes on from the policies of g00-k1, each seed from its own" in text
+        and "trained the same way, but from scratch" in text
+    )
     steps = 3 * further.result.slices[0].env_steps
     assert f"trained on from the policy of g00-k3, after g00-k7: {steps:,} steps in all" in text
     assert "goes on from" not in asked("edit") and "steps in all" not in asked("edit")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import groupby
+from operator import attrgetter, eq, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,6 @@ from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
 from rewardgen.search.library import entry_files, entry_of
 from rewardgen.sim.arrays import MOST_BYTES, read_arrays
-from rewardgen.store.comparisons import Clip
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, TaskCard
@@ -447,30 +447,26 @@ def _preferences(exported: Exported) -> tuple[bytes, str]:
     decided = [each for each in history.comparisons if each.answer != "unclear"]
     if not decided or history.config is None:
         raise UsageError("no answer decides", "go on with the run: `rewardgen resume`")
-    places = sorted({_place_of(clip) for each in decided for clip in (each.left, each.right)})
-    plays = []
-    for (id, seed), group in groupby(places, key=lambda place: place[:2]):
+    place = attrgetter("candidate_id", "seed", "start")
+    places, plays = sorted({place(clip) for each in decided for clip in (each.left, each.right)}), []
+    for (id, seed), group in groupby(places, key=itemgetter(0, 1)):
         take = take_of(folder, history, id, seed=seed, phases=("search",))
         starts = Starts(EVALUATION_SEED, evaluation_starts(seed), STARTS)
         if unable := lay_out(folder, history, [take], exported.scratch, starts):
             raise UsageError(f"{id}: {unable[take.name]}", "put its policy back")
         plays.append((f"{take.name}.npz", starts.purpose, [start for _, _, start in group]))
     answers = {
-        "left": [places.index(_place_of(each.left)) for each in decided],
-        "right": [places.index(_place_of(each.right)) for each in decided],
+        "left": [places.index(place(each.left)) for each in decided],
+        "right": [places.index(place(each.right)) for each in decided],
         "preference": [{"left": 1.0, "right": 0.0}.get(each.answer, 0.5) for each in decided],
     }
     payload = {"task": history.config.task, "seed": EVALUATION_SEED, "episodes": STARTS, "plays": plays}
     policies = str((exported.scratch / POLICIES).resolve())
-    answer, place = exported.work(_EPISODES, **payload, policies=policies, answers=answers)
+    answer, written = exported.work(_EPISODES, **payload, policies=policies, answers=answers)
     measured = [history.trained["search", id, seed].outcomes[start].steps for id, seed, start in places]
-    same = sum(one == other for one, other in zip(answer["lengths"], measured, strict=True))
+    same = sum(map(eq, answer["lengths"], measured))
     tested = f"{same} of {count(len(places), 'episode')} have the measured length when they are played again."
-    return read_plain(place / EXPECTED, MOST_BYTES), tested
-
-
-def _place_of(clip: Clip) -> tuple[str, int, int]:
-    return clip.candidate_id, clip.seed, clip.start
+    return read_plain(written / EXPECTED, MOST_BYTES), tested
 
 
 def _no_formula(text: str) -> str:

@@ -173,11 +173,8 @@ def _ending_lines(result: CandidateResult) -> list[str]:
     outcomes = [outcome for run in result.slices for outcome in run.outcomes]
     ends = Counter(outcome.ending for outcome in outcomes).most_common()
     lines = _wrapped(f"{len(outcomes)} episodes end by: {', '.join(f'{end} {number_of}' for end, number_of in ends)}")
-    if signals := {
-        name: fmean(one.signals[name] for one in outcomes) for name in (outcomes[0].signals if outcomes else ())
-    }:
-        lines += _wrapped(f"signals, mean of these episodes: {named(signals)}")
-    return lines
+    signals = {name: fmean(one.signals[name] for one in outcomes) for name in outcomes[0].signals}
+    return [*lines, *_wrapped(f"signals, mean of these episodes: {named(signals)}")] if signals else lines
 
 
 def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[str]:

@@ -13,7 +13,6 @@ from rewardgen.store.records import CandidateRecord, TaskCard
 
 _SHOWN = 5
 """Latest comparisons of a candidate that are told one by one, of those with a reason or with different ends."""
-_MOST_WHY = 500
 
 
 def judged_card(card: TaskCard, words: str) -> TaskCard:
@@ -64,7 +63,7 @@ def _in_words(record: CandidateRecord, ranking: Ranking, archive: dict[str, Cand
     for comparison, each in zip(reversed(record.comparisons), reversed(seen), strict=True):
         side = "left" if comparison.left.candidate_id == id else "right"
         word = {"left": "won", "right": "lost", "same": "alike", "unclear": "undecided"}[each.answer]
-        why = f", because: {' '.join(visible(each.why).split())[:_MOST_WHY]}" if each.why else ""
+        why = f", because: {' '.join(visible(each.why).split())}" if each.why else ""
         sides = [_episode(archive.get(clip.candidate_id), clip.seed, clip.start) for clip in (each.left, each.right)]
         if (why or sides[0] != sides[1]) and len(lines) <= _SHOWN:  # the others tell no more than the counts
             against = f"against {each.right.candidate_id} ({sides[0]} against {sides[1]})"

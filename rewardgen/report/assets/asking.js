@@ -79,17 +79,16 @@
     play();
   }
 
-  function load(kind, next) {
+  function load(place, read) {
     return Promise.all(["left", "right"].map(async (side) => {
-      const reply = await fetch(`${kind}/${next}/${side}`);
+      const reply = await fetch(`${place}/${side}`);
       if (!reply.ok) throw new Error(side);
-      return reply;
+      return reply[read]();
     }));
   }
   async function show(next) {
-    const replies = await load("films", next);
-    const sources = await Promise.all(replies.map(async (reply) => URL.createObjectURL(await reply.blob())));
-    curves = await Promise.all((await load("curves", next)).map((reply) => reply.json()));
+    const sources = (await load(`films/${next}`, "blob")).map((film) => URL.createObjectURL(film));
+    curves = await load(`curves/${next}`, "json");
     for (const picker of pickers)
       if (picker.length === 1) picker.append(...Object.keys(curves[0].values).map((name) => page.el("option", {}, name)));
     await Promise.all(films.map((each, index) => new Promise((ready, failed) => {

@@ -38,10 +38,7 @@ async def ask_in_both_orders(setup: TeacherSetup, number: int, left: JudgedEpiso
         CredentialsError: The API key is missing or was refused, or the account is empty.
         ModelError: The model or address is unknown, or neither call was answered.
     """
-    calls = (
-        _ask(setup, f"{number}-left-first", left, right),
-        _ask(setup, f"{number}-right-first", right, left, exchanged=True),
-    )
+    calls = [_ask(setup, number, left, right, exchanged) for exchanged in (False, True)]
     replies = await asyncio.gather(*calls, return_exceptions=True)  # both are paid: both end and are recorded
     failed = [reply for reply in replies if isinstance(reply, CallFailed)]
     for reply in replies:
@@ -60,12 +57,13 @@ async def ask_in_both_orders(setup: TeacherSetup, number: int, left: JudgedEpiso
 
 
 async def _ask(
-    setup: TeacherSetup, label: str, first: JudgedEpisode, second: JudgedEpisode, exchanged: bool = False
+    setup: TeacherSetup, number: int, left: JudgedEpisode, right: JudgedEpisode, exchanged: bool
 ) -> Answered:
     config, card = setup.history.config, setup.history.card
     assert config is not None and card is not None and setup.llm is not None
-    messages = judge_messages(card, config.goal, first, second)
-    request = LLMRequest(label=f"comparisons/judge/{label}", messages=messages, temperature=0.0, max_tokens=MAX_TOKENS)
+    messages = judge_messages(card, config.goal, *((right, left) if exchanged else (left, right)))
+    label = f"comparisons/judge/{number}-{'right' if exchanged else 'left'}-first"
+    request = LLMRequest(label=label, messages=messages, temperature=0.0, max_tokens=MAX_TOKENS)
     return read_answer((await setup.llm.complete(request)).text, exchanged)
 
 
