@@ -13,7 +13,7 @@ from rewardgen.store.records import CandidateRecord, Operator, Slot
 
 GAINING: tuple[Operator, ...] = ("tune", "edit", "add", "crossover", "explore", "remove")
 STALLED: tuple[Operator, ...] = ("edit", "add", "crossover", "explore", "tune", "rewrite")
-"""After a generation without a gain: also a new idea. The best parents are worked on; `explore` and `rewrite` throw away
+"""After a generation without a gain: also a new idea, but not from the best parents: `explore` and `rewrite` throw away
 what made them best, and gained in none of 20 recorded children (docs/evidence.md)."""
 RESTARTED: tuple[Operator, ...] = ("draft", "edit", "crossover", "explore", "draft", "add")
 """After two or more generations without a gain: also fresh drafts, which see no parent."""
