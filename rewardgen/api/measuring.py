@@ -28,7 +28,7 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import own_prompts_of
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.origin import is_signed, signature
+from rewardgen.store.origin import is_signed
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder
 from rewardgen.store.transfer import TRANSFER, Condition, Transfer, write_transfer
@@ -187,7 +187,7 @@ def evaluate(
     phase, slices = _trained(reference)
     if not reference.history.has_fitness:
         raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {reference.folder.word}`")
-    require_trust(reference.history, agreed)
+    require_trust(reference.history, agreed or training is not None)
     task = reference.history.config.task if reference.history.config else ""
     if ranges and not get_or_measure(task, limits_of(reference.history)).varies:
         raise cannot_vary()
@@ -237,9 +237,7 @@ def _training(target: Named, agreed: bool) -> Reference | None:
     history.task_files, history.baselines = {**trained.task_files}, {id: trained.reward.source}
     history.extra_seeds = {("final", id): tuple(result.seed for result in trained.results)}
     history.trained = {("final", id, result.seed): result for result in trained.results}
-    if is_signed(trained.digest, history.config, trained.signature):
-        history.signature = signature(history.run_id, history.config)
-    require_trust(history, agreed)
+    require_trust(history, agreed or is_signed(trained.digest, history.config, trained.signature))
     history.card = get_or_measure(trained.task, limits_of(history)).card
     return Reference(folder, history, id)
 

@@ -176,7 +176,8 @@ def train(
     if run:
         order, unused, notes = _of_run(run, reward, randomise, agreed)
     else:
-        order, unused, notes = _of_task(str(target), reward, trainer, device, bonus, randomise, levels)
+        options = {"device": device, "bonus": bonus, "randomise": randomise, "levels": levels}
+        order, unused, notes = _of_task(str(target), reward, trainer, **options)
     if steps is not None:
         settings = order.training.settings | {"env_steps": steps}
         order = order._replace(training=order.training.model_copy(update={"settings": settings}))
@@ -206,22 +207,14 @@ _Order = tuple[RewardTraining, int, list[str]]
 """Training, first seed, and warnings about comparing the result."""
 
 
-def _of_task(
-    named: str,
-    reward: str | Path | Reward | None,
-    trainer: str | None,
-    device: Device | Literal["auto"],
-    bonus: Bonus | None,
-    randomise: Sequence[str],
-    levels: bool,
-) -> _Order:
+def _of_task(named: str, reward: str | Path | Reward | None, trainer: str | None, **options: Any) -> _Order:
     task = lasting_reference(named)
     measured = get_or_measure(task)
     trainer = trainer or trainer_of(measured)
-    settings = settings_for(trainer, measured, device=device, bonus=bonus, randomise=randomise, levels=levels)
+    settings = settings_for(trainer, measured, **options)
     if reward is None and "human" not in measured.baselines:
         raise TaskError(f"{measured.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
-    card_for(trainer, measured)  # raises if the trainer cannot learn the task's actions
+    card_for(trainer, measured, settings)  # raises if the trainer cannot learn the task's actions
     training = Training(trainer=trainer, settings=settings.model_dump(mode="json"))
     spec = _spec("human" if reward is None else reward, measured.baselines)
     card = measured.card
@@ -246,15 +239,8 @@ def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise:
     files = changed(history.task_files)
     notes = [f"The task has changed since the run: {', '.join(map(str, files))}."] if files else []
     task_files = get_or_measure(config.task).files if files else history.task_files
-    order = RewardTraining(
-        config.task,
-        {**task_files},
-        spec,
-        training,
-        limits=limits_of(history),
-        names=TaskNames.of(card),
-        has_fitness=card.has_fitness,
-    )
+    order = RewardTraining(config.task, {**task_files}, spec, training, limits=limits_of(history))
+    order = order._replace(names=TaskNames.of(card), has_fitness=card.has_fitness)
     return order, config.seed * SEEDS_PER_RUN + _UNUSED, notes
 
 

@@ -178,10 +178,8 @@ def eval_(
         model = lasting_model(model, runs_dir)
         make_llm(calls.config(model, target), RunFolder(runs_dir))  # fails before the measurements
     if vary:
-        number_of = count(len(conditions(parse_ranges(vary))), "setting")
-        messages().print(
-            f"measuring under {number_of} of the physics, {episodes} episodes of each policy", soft_wrap=True
-        )
+        varied = count(len(conditions(parse_ranges(vary))), "setting")
+        messages().print(f"measuring under {varied} of the physics, {episodes} episodes of each policy", soft_wrap=True)
     evaluation = evaluate(target, episodes=episodes, seed=seed, vary=vary, film=film, **options)
     films, code = [str(film.video) for film in evaluation.films], 0 if evaluation.fitness else 1
     if json:
@@ -209,18 +207,20 @@ def eval_(
     results().print(f"\n{outcome}", soft_wrap=True)
     for path in films:
         results().print(f"film: {path}", soft_wrap=True)
-    step = with_runs_dir(f"train {shlex.quote(target)}", runs_dir)
+    step, steps = with_runs_dir(f"train {shlex.quote(target)}", runs_dir), []
     if training := read_training(Path(target)):
         step = f"train {shlex.quote(training.task)} --reward {shlex.quote(str(Path(target, 'reward.py')))}"
-    steps = [] if training else [(step, "trains the reward with further seeds")]
+        step += f" --trainer {training.training.trainer} --steps {training.training.settings['env_steps']}"
+    else:
+        report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
+        further = step, "trains the reward with further seeds"
+        steps = [(report, "shows this as a picture") if evaluation.transfer else further]
     if transfer := evaluation.transfer:
         table = plain_table("physics", "fitness [95 %]", "success [95 %]", "kept", right=("kept",))
         for cells in transfer_cells(transfer):
             table.add_row(*cells)
         results().print()
         results().print(table)
-        report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
-        steps = [] if training else [(report, "shows this as a picture")]
         ranges, purpose = transfer.earning(), f"trains where the policies keep {percent(STILL_EARNS)} or more"
         if model != BUILTIN:
             messages().print(f"asking {one_line(model)} for the ranges to train with", soft_wrap=True)

@@ -46,9 +46,7 @@ async def choose_ranges(
     """
     prior = parse_ranges(transfer.earning())
     if not prior:
-        raise UsageError(
-            "the policies earn in no measured range, so there is none to choose", "measure narrower ranges"
-        )
+        raise UsageError("the policies earn in no measured range to choose from", "measure narrower ranges")
     text, problem = "", ""
     for job in ("ranges", "ranges-repair"):
         request = LLMRequest(

@@ -96,7 +96,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         trainer = config.trainer or trainer_of(task)
         options = config.device, config.bonus, config.randomise, config.levels
         settings = settings_for(trainer, task, config.env_steps, *options)
-        card = card_for(trainer, task, config.env_steps, config.seeds, *options)
+        card = card_for(trainer, task, settings, config.seeds)
         usages, unpriced = zip(*(_usage(config, folder, card, most=most) for most in (False, True)), strict=True)
         raced = [*raced_settings(config, task, settings).values()]
         timed = [
@@ -238,12 +238,7 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
 
 
 def _seconds(
-    config: RunConfig,
-    name: str,
-    settings: TrainerSettings,
-    baselines: dict[str, str],
-    card: TaskCard,
-    scratch: Path,
+    config: RunConfig, name: str, settings: TrainerSettings, baselines: dict[str, str], card: TaskCard, scratch: Path
 ) -> float | None:
     """Time one short training on each worker and scale it to a whole training [s]; None if all failed."""
     constant = (

@@ -312,8 +312,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         hint = "leave out `--strategy`, or take `--trainer ppo`"
         raise UsageError(f"the trainer `{trainer}` does not train a policy further", hint)
     options = config.device, config.bonus, config.randomise, config.levels
-    settings = settings_for(config.trainer, task, config.env_steps, *options)
-    card = card_for(config.trainer, task, config.env_steps, config.seeds, *options)
+    settings = settings_for(trainer, task, config.env_steps, *options)
+    card = card_for(trainer, task, settings, config.seeds)
     if settings.origin:
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     examples = choose_examples(config, card, task.files, folder.path.parent)
@@ -323,7 +323,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         _check_init(config, source, card, confirm)
         if config.model == BUILTIN and parse(source, card) is None:
             name = Path(config.init or "").name
-            listener.note(f"the built-in designer cannot build on {name}, which another hand wrote: it drafts its own")
+            listener.note(
+                f"the built-in designer trains {name} and cannot change it: it changes rewards of its own form only"
+            )
     _confirm_time(config, listener, confirm)
     check = checked_goal(roles, config, card, listener.note)
     if check and check.is_objection:
@@ -436,7 +438,7 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
             parts = make_parts(folder, history, roles, journal.listener.note)
         if parts.strategy.learns and "tpe" not in config.ablate and not history.finalists:
             _require_episodes(folder, history)
-        run_search(config, card, parts, journal)
+        run_search(config, history.card or card, parts, journal)
     except KeyboardInterrupt:
         journal.record("interrupted")
         raise

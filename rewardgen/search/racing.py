@@ -14,7 +14,8 @@ from rewardgen.search.context import Context
 from rewardgen.store.history import Race
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, Training
 from rewardgen.training.cache import BaselineCache
-from rewardgen.training.protocol import Trainer
+from rewardgen.training.protocol import TRAINERS, Trainer
+from rewardgen.training.setup import learner_notes
 
 RACE_SEEDS = (0, 1)
 """Seeds of each reward: the same in all runs of a task, which so choose the same."""
@@ -42,7 +43,9 @@ def race(run: Context, make_trainer: Callable[[Training], Trainer], scratch: Pat
         for result in trained
         if name != chosen or result.seed not in history.search_seeds
     ]
-    outcome = Race(chosen=chosen, fitness=fitness, env_steps=sum(result.env_steps for result in others))
+    training, env_steps = history.raced[chosen], sum(result.env_steps for result in others)
+    notes = learner_notes(training.trainer, TRAINERS.get(training.trainer).recorded(training.settings))
+    outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, learner_notes=notes)
     run.journal.record("settings-chosen", **outcome.model_dump(mode="json"))
 
 

@@ -74,6 +74,8 @@ class Race(Frozen):
     """Mean over the rewards and their seeds; None if a training failed or did not end."""
     env_steps: Count
     """Control steps of the trainings that the search does not use."""
+    learner_notes: str = ""
+    """Of the task card, by the chosen settings."""
 
     @property
     def text(self) -> str:
@@ -305,6 +307,8 @@ class History:
             case "settings-chosen":
                 self.race = Race.model_validate(data)
                 self.training, self.raced = self.raced[self.race.chosen], {}
+                if self.card and (notes := self.race.learner_notes):
+                    self.card = self.card.model_copy(update={"learner_notes": notes})
                 self.changes.append(self.race.text)
             case "judged":
                 self.judgement = Judgement.model_validate(data["judgement"])

@@ -83,10 +83,12 @@ def check_task(task: Task, note: Note = silent, *, quick: bool = False) -> Check
     blocking = [*setting_problems(task), *ends, *called, *([] if ends else declaration_problems(task))]
     problems = [*blocking, *([] if ends else wording_problems(task))]
     checked = Checked(problems, [*notes, *_unread_notes(task)], {})
-    if quick and not blocking:
-        problems += metric_problems(task)
-    elif not blocking:
+    if not blocking:
         with noted(problems):
+            checked.notes.extend(_level_notes(task))
+            if quick:
+                problems += metric_problems(task)
+                return checked
             note("comparing episodes of the same seed")
             problems += independence_problems(task)
             _check_episodes(task, checked, note)
@@ -274,6 +276,16 @@ def setting_problems(task: Task) -> list[Problem]:
     return [*problems, *_value_problems(task)]
 
 
+def _level_notes(task: Task) -> Iterator[Problem]:
+    """Begin episodes at each level; find levels that begin as the task itself."""
+    for level in task.levels:
+        envs = task.make_envs([_SEED], PROBE_ENVS)
+        own = envs.reset(anew=True)
+        envs.ease(level)
+        if envs.reset(anew=True).equal(own):
+            yield Problem(f"episodes at level {level} begin as the task's own", "read `draw.difficulty` in `reset`")
+
+
 def _unread_notes(task: Task) -> Iterator[Problem]:
     """Find values of the class that nothing reads, such as `control_dt = 0.02`."""
     source = task.path.read_text(errors="replace")
@@ -301,9 +313,10 @@ def _value_problems(task: Task) -> Iterator[Problem]:
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             yield Problem(f"`{name}` is {value!r}, expected a number", f"write `{name} = 0.8`, or leave it out")
             return
-    steps = (0.0, *task.levels, 1.0)
-    if any(later <= earlier for earlier, later in itertools.pairwise(steps)):
-        message = f"`levels` are {task.levels}, expected difficulties that rise between 0 and 1"
+    levels: Any = task.levels
+    numbers = isinstance(levels, tuple | list) and all(isinstance(level, int | float) for level in levels)
+    if not numbers or any(later <= earlier for earlier, later in itertools.pairwise((0.0, *levels, 1.0))):
+        message = f"`levels` is {levels!r}, expected difficulties that rise between 0 and 1"
         yield Problem(message, "write `levels = (0.3, 0.6)`; the task itself, 1, comes last by itself")
     if solved is not None and best is not None and solved > best:
         message = f"`solved_fitness` is {solved}, which nothing reaches: `best_fitness` is {best}"

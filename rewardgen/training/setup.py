@@ -114,33 +114,33 @@ def _available(device: Device | Literal["auto"]) -> Device:
 
 
 def card_for(
-    trainer: str | None,
-    task: MeasuredTask,
-    env_steps: int | None = None,
-    seeds: int = 0,
-    device: Device | Literal["auto"] = "cpu",
-    bonus: Bonus | None = None,
-    randomise: Sequence[str] = (),
-    levels: bool = False,
+    trainer: str | None, task: MeasuredTask, settings: TrainerSettings | None = None, seeds: int = 0
 ) -> TaskCard:
-    """Return a task's card with its learner, settings and number of seeds (0 if unknown); see `settings_for`.
+    """Return a task's card with its learner, settings (default: the usual ones) and number of seeds (0 if unknown).
 
     Raises:
         UsageError: As `settings_for`, or the trainer cannot learn the task's actions.
     """
     trainer = trainer or trainer_of(task)
-    kind = TRAINERS.get(trainer)
-    settings = settings_for(trainer, task, env_steps, device, bonus, randomise, levels)
+    kind, settings = TRAINERS.get(trainer), settings or settings_for(trainer, task)
     if task.card.choices and not kind.chooses:
         message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
         raise UsageError(message, "train with `--trainer sb3-ppo`")
-    noise_note = _NOISE_NOTE.format(settings.initial_std) if isinstance(settings, PpoSettings) else ""
-    bonus_note = _BONUS_NOTE if getattr(settings, "bonus", None) else ""
-    physics_note = _PHYSICS_NOTE.format(words(settings.randomise)) if settings.randomise else ""
-    levels_note = _LEVELS_NOTE if settings.levels else ""
-    notes = " ".join(filter(None, (kind.notes, noise_note, settings.origin, bonus_note, physics_note, levels_note)))
-    update = {"learner": kind.learner, "learner_notes": notes, "discount": settings.discount}
-    return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "seeds": seeds})
+    update = {"learner": kind.learner, "learner_notes": learner_notes(trainer, settings), "seeds": seeds}
+    return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "discount": settings.discount})
+
+
+def learner_notes(trainer: str, settings: TrainerSettings) -> str:
+    """Return sentences for designers on a trainer and its settings."""
+    notes = (
+        TRAINERS.get(trainer).notes,
+        _NOISE_NOTE.format(settings.initial_std) if isinstance(settings, PpoSettings) else "",
+        settings.origin,
+        _BONUS_NOTE if getattr(settings, "bonus", None) else "",
+        _PHYSICS_NOTE.format(words(settings.randomise)) if settings.randomise else "",
+        _LEVELS_NOTE if settings.levels else "",
+    )
+    return " ".join(filter(None, notes))
 
 
 def policy_loader(training: Training | None) -> str:

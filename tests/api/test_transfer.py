@@ -16,7 +16,7 @@ from rewardgen.store.run_folder import TRAINING, RunFolder
 from rewardgen.store.transfer import Condition, Transfer, read_transfer, write_transfer
 from rewardgen.testing.server import Answer, ChatServer
 from rewardgen.view.reference import Reference
-from tests.api.test_training import foreign, train
+from tests.api.test_training import STEPS, foreign, train
 from tests.report.test_page import data_of
 
 VARY = ("mass=0.5:4", "delay=0:1")
@@ -285,7 +285,8 @@ def test_the_command_ends_with_the_chosen_ranges_and_prints_the_reasons(earning,
         train(run.best, seeds=1, folder=tmp_path / "plain")
         assert main(["eval", str(tmp_path / "plain"), *command[2:]]) == 0
     task, reward = run.history.config.task, tmp_path / "plain" / "reward.py"
-    assert f"rewardgen train {task} --reward {reward} --randomise mass=0.8:1.5" in capfd.readouterr().err
+    told = capfd.readouterr().err
+    assert f"rewardgen train {task} --reward {reward} --trainer ppo --steps {STEPS} --randomise mass=0.8:1.5" in told
     assert "mass=0.8:1.5: A payload <b>adds</b> mass." in shown.out
     assert "rewardgen train latest --randomise mass=0.8:1.5 --randomise delay=0:1 " in shown.err
     assert [choice["range"] for choice in data["chosen"]] == ["mass=0.8:1.5", "delay=0:1"]

@@ -175,7 +175,7 @@ def test_a_run_begins_with_a_reward_file(tmp_path):
     assert done.returncode == 0, done.stderr
     record = history(tmp_path).record("g00-k0")
     assert record and "torch.exp(-position.abs())" in record.candidate.source and record.result
-    assert "the built-in designer cannot build on mine.py" in done.stderr
+    assert "the built-in designer trains mine.py and cannot change it" in done.stderr
     (tmp_path / "other.py").write_text("def compute_reward(distance):\n    return {'near': -distance}\n")
     other = rewardgen("run", POINT, *SHORTER, "--init", "other.py", cwd=tmp_path)
     assert other.returncode == 3 and "other.py cannot be trained on point: the reward takes `distance`" in other.stderr

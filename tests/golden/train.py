@@ -47,7 +47,7 @@ def train(name: str) -> None:
         )
         for each in found
     ]
-    card = card_for("ppo", task, STEPS[name], len(SEEDS)).model_copy(update={"reference": name})
+    card = card_for("ppo", task, settings, len(SEEDS)).model_copy(update={"reference": name})
     told = {"card": card.model_dump(mode="json"), "records": [each.model_dump(mode="json") for each in records]}
     path.write_text(json.dumps(told))
 

@@ -78,6 +78,7 @@ def a_race(path, fitness, trained, stop_after=99, first=0, **config):
 def test_the_settings_that_reach_more_train_the_run(tmp_path):
     past = a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained := [])
     assert past.training == Training(trainer="ppo", settings={"env_steps": DENSE}) and past.raced == {}
+    assert "a standard deviation of 1 times" in past.card.learner_notes, "designers read of the chosen settings"
     assert past.changes == ["settings `dense`: the task's own rewards reach 2 (`usual`: 1)"]
     assert view(past, {}).past == (past.changes[0],), "a live screen keeps it"
     assert sorted(trained) == [(s, id, seed) for s in (USUAL, DENSE) for id in ("human", "sparse") for seed in (0, 1)]
@@ -124,7 +125,9 @@ def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
     past = history(tmp_path)
     assert past.race and past.race.text in done.stderr
     assert set(past.race.fitness) == {"usual", "dense"} and None not in past.race.fitness.values()
-    assert past.training.settings["recompute_advantages"] == (past.race.chosen == "dense")
+    settings = past.training.settings
+    assert settings["recompute_advantages"] == (past.race.chosen == "dense")
+    assert f"a standard deviation of {settings['initial_std']:g} times" in past.card.learner_notes
     assert past.race.text in run_folder(tmp_path).readme.read_text()
     assert table(past)
 

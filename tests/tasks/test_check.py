@@ -185,6 +185,34 @@ def test_a_value_of_the_class_that_nothing_reads_is_noted_with_the_nearest_setti
     assert all(hint.startswith(unread[name]) and "with `_`" in hint for name, hint in notes.items())
 
 
+@pytest.mark.parametrize("levels", ["0.5", "True", '"0.3"', '("a", "b")', "(0.6, 0.3)", "(0, 0.5)", "(0.5, 1.0)"])
+def test_levels_of_another_form_are_a_problem(tmp_path, levels):
+    answer = check(point(tmp_path, ("    episode_steps = ", f"    levels = {levels}\n    episode_steps = ")))
+    assert [problem["what"].partition(" is ")[0] for problem in answer["problems"]] == ["`levels`"]
+    assert answer["problems"][0]["hint"].startswith("write `levels = (0.3, 0.6)`")
+
+
+START = "return draw.uniform(-1.0, 1.0, 1),"
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_each_level_is_begun_once(tmp_path, quick):
+    levels = ("    episode_steps = ", "    levels = (0.3, 0.6)\n    episode_steps = ")
+    file = point(tmp_path, levels)
+    assert [
+        note["what"] for note in check_job({"task": file, "trainers": {"ppo"}, "quick": quick}, print)["notes"]
+    ] == [
+        "episodes at level 0.3 begin as the task's own",
+        "episodes at level 0.6 begin as the task's own",
+    ]
+    file = point(tmp_path, levels, (START, "return draw.difficulty * draw.uniform(-1.0, 1.0, 1),"))
+    answer = check_job({"task": file, "trainers": {"ppo"}, "quick": quick}, print)
+    assert answer["problems"] == answer["notes"] == []
+    file = point(tmp_path, levels, (START, "return draw.uniform(-1.0, 1.0, 1 if draw.difficulty == 1 else 2),"))
+    (problem,) = check_job({"task": file, "trainers": {"ppo"}, "quick": quick}, print)["problems"]
+    assert "positions, has shape (8, 2)" in problem["what"]
+
+
 def test_a_quick_check_runs_no_episodes(tmp_path):
     task, parts = measured_point(tmp_path, ("def metric(position,", "def metric(positoin,")), []
     answer = check_file(task, "auto", parts.append, quick=True)

@@ -55,7 +55,7 @@ def test_the_designer_reads_the_ranges_and_the_settings_keep_them():
     task = get_or_measure(str(POINT))
     settings = settings_for(None, task, randomise=("delay=0:2", "mass=0.8:1.2"))
     assert settings.randomise == ("mass=0.8:1.2", "delay=0:2")
-    notes = card_for(None, task, randomise=settings.randomise).learner_notes
+    notes = card_for(None, task, settings).learner_notes
     assert "in control steps: mass 0.8:1.2, delay 0:2." in notes
     assert "draws factors" not in card_for(None, task).learner_notes
 
