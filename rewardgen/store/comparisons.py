@@ -89,9 +89,16 @@ class Comparison(Question):
     seconds: Annotated[float, Field(ge=0.0, le=1e9)] = 0.0
 
 
-def consistency(comparisons: Sequence[Comparison]) -> tuple[int, int]:
-    """Count the questions that were asked twice with a decided answer, and those answered alike."""
+def consistency(comparisons: Sequence[Comparison], *, of_two: bool = False) -> tuple[int, int]:
+    """Count the questions that were asked twice with a decided answer, and those answered alike.
+
+    Both answers are of one teacher, or `of_two`, where a run went on with another judge.
+    """
     by_number = {each.number: each for each in comparisons}
     pairs = [(each, by_number[each.repeats]) for each in comparisons if each.repeats in by_number]
-    decided = [(again, first) for again, first in pairs if "unclear" not in (again.answer, first.answer)]
+    decided = [
+        (again, first)
+        for again, first in pairs
+        if "unclear" not in (again.answer, first.answer) and (again.teacher != first.teacher) is of_two
+    ]
     return len(decided), sum(mirrored(again.answer) == first.answer for again, first in decided)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 from rewardgen.core.formatting import count, number, with_spread
@@ -39,10 +40,13 @@ def comparison_facts(history: History) -> ComparisonFacts | None:
     comparisons = history.comparisons
     if not comparisons:
         return None
-    asked_twice, alike = consistency(comparisons)
-    summary = f"{count(len(comparisons), 'answer')} by `{comparisons[-1].teacher}`."
-    if asked_twice:
-        summary += f" {count(asked_twice, 'question')} asked again with exchanged sides: {alike} answered alike."
+    by_teacher = Counter(each.teacher for each in comparisons)
+    summary = ", ".join(f"{count(number, 'answer')} by `{teacher}`" for teacher, number in by_teacher.items()) + "."
+    for of_two, whom in ((False, ""), (True, " of another judge")):
+        asked_twice, alike = consistency(comparisons, of_two=of_two)
+        if asked_twice:
+            questions = f"{count(asked_twice, 'question')} asked again{whom} with exchanged sides"
+            summary += f" {questions}: {alike} answered alike."
     ranks = [
         (
             rank.candidate_id,

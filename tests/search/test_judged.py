@@ -3,7 +3,7 @@
 from rewardgen.llm.analysis_text import analysis_text
 from rewardgen.search.judge import PreferenceJudge
 from rewardgen.search.judged import judged_record
-from rewardgen.store.comparisons import Clip, Comparison
+from rewardgen.store.comparisons import Clip, Comparison, consistency
 from rewardgen.store.measurements import EpisodeOutcome
 from rewardgen.store.records import Analysis, CandidateResult, Flag, PredictionOutcome
 from tests.builders import failed_slice, record, slice_result
@@ -59,6 +59,14 @@ def test_the_mean_of_each_signal_is_told_beside_the_comparisons():
 def test_a_reason_with_all_its_subtasks_is_read_in_whole():
     why = "; ".join(["it walks to the mark", *(f"subtask {number}: left, {'calmer ' * 12}" for number in range(5))])
     assert " ".join(why.split()) in told([said(0, "g00-k0", "g00-k1", "left", why)], LONG, SHORT)
+
+
+def test_a_judge_agrees_with_itself_and_with_another_apart():
+    asked = said(0, "g00-k0", "g00-k1", "left")
+    again = said(1, "g00-k1", "g00-k0", "right").model_copy(update={"repeats": 0})
+    other = said(2, "g00-k1", "g00-k0", "left").model_copy(update={"repeats": 0, "teacher": "openai/eyes"})
+    assert consistency([asked, again, other]) == (1, 1)
+    assert consistency([asked, again, other], of_two=True) == (1, 0)
 
 
 def test_a_reason_stays_one_line_of_plain_text():
