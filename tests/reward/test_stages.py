@@ -154,9 +154,16 @@ def test_an_exported_file_remembers_the_stage_from_call_to_call():
 RECORDED = Path(__file__).parents[1] / "recorded" / "stages"
 
 
-@pytest.mark.parametrize("path", sorted(RECORDED.glob("*.md")), ids=lambda path: path.stem)
-def test_recorded_drafts_are_accepted_and_use_stages_where_they_were_allowed(path):
-    source = extract_source(path.read_text())
-    inputs = ("position", "velocity", "action", "prev_position", "prev_velocity", "prev_action")
+INPUTS = {
+    "stages": ("position", "velocity", "action"),
+    "stack_two": "grip_velocity to_upper stack upper_velocity upright opening left_touch right_touch action".split(),
+}
+
+
+@pytest.mark.parametrize("path", sorted(RECORDED.rglob("*.md")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_recorded_rewards_are_accepted_and_use_stages_only_where_they_were_allowed(path):
+    source, inputs = extract_source(path.read_text()), INPUTS[path.parent.name]
+    inputs = (*inputs, *(f"prev_{name}" for name in inputs))
     assert not (check_language(source) or check_signature(source, inputs))
-    assert bool(stage_names(source)) == path.stem.startswith("staged")
+    without = path.stem.startswith("pure") or (path.parent.name, path.stem) == ("stack_two", "staged-0")
+    assert bool(stage_names(source)) != without
