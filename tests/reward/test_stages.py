@@ -154,10 +154,8 @@ def test_an_exported_file_remembers_the_stage_from_call_to_call():
 RECORDED = Path(__file__).parents[1] / "recorded" / "stages"
 
 
-INPUTS = {
-    "stages": ("position", "velocity", "action"),
-    "stack_two": "grip_velocity to_upper stack upper_velocity upright opening left_touch right_touch action".split(),
-}
+_STACK = ("to_upper", "stack", "grip_velocity", "upper_velocity", "upright", "opening", "left_touch", "right_touch")
+INPUTS = {"stages": ("position", "velocity", "action"), "stack_two": (*_STACK, "action")}
 
 
 @pytest.mark.parametrize("path", sorted(RECORDED.rglob("*.md")), ids=lambda path: f"{path.parent.name}-{path.stem}")
