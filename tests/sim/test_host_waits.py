@@ -8,8 +8,10 @@ from benchmarks.warp import batched_tasks
 from rewardgen.sim.draws import Draws, stream_keys
 from rewardgen.sim.host_waits import HostWaits
 from rewardgen.tasks.loading import load_task, shipped_task, shipped_tasks
-from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
-from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
+from rewardgen.training.ppo.learner import Learner
+from rewardgen.training.ppo.settings import PpoSettings
+from rewardgen.training.shared.eyes import Eyes
+from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.rollout import Collector
 from rewardgen.training.shared.seeding import slice_generators
 from tests.devices import kernels  # noqa: F401
@@ -93,13 +95,13 @@ def test_a_shipped_task_sends_nothing_in_a_control_step_and_reads_only_to_place_
 def test_a_rollout_on_a_device_waits_for_nothing_though_episodes_end_in_it(name):
     task = load_task(name)
     envs = task.make_envs([0, 1], 4, device="warp-cpu")
-    sizes = NetworkSizes(envs.observation_size, envs.action_size, (8,))
-    networks = ActorCritic(sizes, initial_parameters(sizes, slice_generators([0, 1], "networks", envs.device), 1.0))
-    normaliser = ObservationNormaliser(RunningMoments.zeros(2, sizes.observation, envs.device))
-    collector = Collector(envs, 2, ["action"], slice_generators([0, 1], "exploration", envs.device))
+    settings = PpoSettings(num_envs=4, hidden=(8,))
+    learner = Learner(envs.observation_size, envs.action_size, [0, 1], settings, envs.device)
+    noise = slice_generators([0, 1], "exploration", envs.device)
+    collector = Collector(envs, 2, ["action"], noise, Eyes(Rewards([], [], ()), envs))
     envs._episode_step[::2] = task.episode_steps - 2
     found = []
-    assert waits_of(lambda: found.append(collector.collect(networks, normaliser, 4))) == ([], [])
+    assert waits_of(lambda: found.append(collector.collect(learner.act, 4))) == ([], [])
     assert found[0].done.sum() == 4
 
 
