@@ -181,47 +181,19 @@ def eval_(
         varied = count(len(conditions(parse_ranges(vary))), "setting")
         messages().print(f"measuring under {varied} of the physics, {episodes} episodes of each policy", soft_wrap=True)
     evaluation = evaluate(target, episodes=episodes, seed=seed, vary=vary, film=film, **options)
-    films, code = [str(film.video) for film in evaluation.films], 0 if evaluation.fitness else 1
+    code = 0 if evaluation.fitness else 1
     if json:
         if model != BUILTIN:
             evaluation.choose_ranges(model, **settings)
-        data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": episodes}
-        data |= {"policies": evaluation.rows(), "films": films}
-        data |= {"task_changed": [str(path) for path in evaluation.task_changed]}
-        transfer = evaluation.transfer
-        rows, chosen = (transfer.rows(), transfer.chosen) if transfer else ((), ())
-        data |= {"transfer": to_jsonable_python([row._asdict() for row in rows])}
-        data |= {"chosen": [choice.model_dump() for choice in chosen]}
-        print_json(data | _estimates(evaluation))
+        print_json(_evaluation_data(evaluation))
         return code
-    table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
-    for policy in evaluation.policies:
-        fitness = with_interval(policy.fitness) if policy.fitness else policy.problem
-        table.add_row(str(policy.seed), fitness, percent_interval(policy.success), number(policy.before))
-    results().print(table)
-    if evaluation.task_changed:
-        results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
-    outcome = f"{evaluation.id}: a policy could not be measured, so there is no fitness"
-    if evaluation.fitness:
-        outcome = f"{_outcome(evaluation, len(evaluation.policies))}, {episodes} episodes each"
-    results().print(f"\n{outcome}", soft_wrap=True)
-    for path in films:
-        results().print(f"film: {path}", soft_wrap=True)
-    step, steps = with_runs_dir(f"train {shlex.quote(target)}", runs_dir), []
-    if training := read_training(Path(target)):
-        step = f"train {shlex.quote(training.task)} --reward {shlex.quote(str(Path(target, 'reward.py')))}"
-        step += f" --trainer {training.training.trainer} --steps {training.training.settings['env_steps']}"
-    else:
-        report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
-        further = step, "trains the reward with further seeds"
-        steps = [(report, "shows this as a picture") if evaluation.transfer else further]
-    if transfer := evaluation.transfer:
-        table = plain_table("physics", "fitness [95 %]", "success [95 %]", "kept", right=("kept",))
-        for cells in transfer_cells(transfer):
-            table.add_row(*cells)
-        results().print()
-        results().print(table)
-        ranges, purpose = transfer.earning(), f"trains where the policies keep {percent(STILL_EARNS)} or more"
+    _print_evaluation(evaluation)
+    step, steps = _training_step(target, runs_dir, bool(vary))
+    if evaluation.transfer:
+        ranges, purpose = (
+            evaluation.transfer.earning(),
+            f"trains where the policies keep {percent(STILL_EARNS)} or more",
+        )
         if model != BUILTIN:
             messages().print(f"asking {one_line(model)} for the ranges to train with", soft_wrap=True)
             chosen = evaluation.choose_ranges(model, **settings).chosen
@@ -234,6 +206,49 @@ def eval_(
     if steps:
         next_steps(*steps)
     return code
+
+
+def _evaluation_data(evaluation: Evaluated) -> dict[str, Any]:
+    data = {"candidate": evaluation.id, "phase": evaluation.phase, "episodes": evaluation.episodes}
+    data |= {"policies": evaluation.rows(), "films": [str(film.video) for film in evaluation.films]}
+    data |= {"task_changed": [str(path) for path in evaluation.task_changed]}
+    transfer = evaluation.transfer
+    rows, chosen = (transfer.rows(), transfer.chosen) if transfer else ((), ())
+    data |= {"transfer": to_jsonable_python([row._asdict() for row in rows])}
+    return data | {"chosen": [choice.model_dump() for choice in chosen]} | _estimates(evaluation)
+
+
+def _print_evaluation(evaluation: Evaluated) -> None:
+    table = plain_table("seed", "fitness [95 %]", "success [95 %]", "in the run", right=("seed", "in the run"))
+    for policy in evaluation.policies:
+        fitness = with_interval(policy.fitness) if policy.fitness else policy.problem
+        table.add_row(str(policy.seed), fitness, percent_interval(policy.success), number(policy.before))
+    results().print(table)
+    if evaluation.task_changed:
+        results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
+    outcome = f"{evaluation.id}: a policy could not be measured, so there is no fitness"
+    if evaluation.fitness:
+        outcome = f"{_outcome(evaluation, len(evaluation.policies))}, {evaluation.episodes} episodes each"
+    results().print(f"\n{outcome}", soft_wrap=True)
+    for film in evaluation.films:
+        results().print(f"film: {film.video}", soft_wrap=True)
+    if evaluation.transfer:
+        table = plain_table("physics", "fitness [95 %]", "success [95 %]", "kept", right=("kept",))
+        for cells in transfer_cells(evaluation.transfer):
+            table.add_row(*cells)
+        results().print()
+        results().print(table)
+
+
+def _training_step(target: str, runs_dir: Path, varied: bool) -> tuple[str, list[tuple[str, str]]]:
+    """Return the command that trains the measured reward again, and the steps to propose with their purposes."""
+    if training := read_training(Path(target)):
+        reward = shlex.quote(str(Path(target, "reward.py")))
+        kind, steps = training.training.trainer, training.training.settings["env_steps"]
+        return f"train {shlex.quote(training.task)} --reward {reward} --trainer {kind} --steps {steps}", []
+    step = with_runs_dir(f"train {shlex.quote(target)}", runs_dir)
+    report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
+    return step, [(report, "shows this as a picture") if varied else (step, "trains the reward with further seeds")]
 
 
 def _estimates(measured: TrainedReward | Evaluated) -> dict[str, Any]:

@@ -79,10 +79,10 @@ def _parsed(text: str, prior: Ranges) -> tuple[ChosenRange, ...]:
     """
     entries = (json_object(text) or {}).get("ranges")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise UsageError("it holds no JSON object with a list `ranges` of objects")
+        raise UsageError("the reply holds no JSON object with a list `ranges` of objects")
     choices = [validated(_Choice, entry, "an entry of `ranges`", "") for entry in entries]
     if sorted(choice.parameter for choice in choices) != sorted(prior):
-        raise UsageError(f"it must have one range for each of {', '.join(prior)}, and no other")
+        raise UsageError(f"the reply must have one range for each of {', '.join(prior)}, and no other")
     chosen, beyond = {}, []
     for name, low, high, why in ((choice.parameter, choice.low, choice.high, choice.why) for choice in choices):
         least, most = prior[name]

@@ -379,9 +379,12 @@ def _require_sound(config: RunConfig, note: Note) -> None:
     report = check_task(config.task, config.sandbox, silent, quick=True)
     for item in report["notes"]:
         note(f"{item['what']}; hint: {item['hint']}")
+    name = Path(config.task).name
     for problem in report["problems"][:1]:
         hint = f"`rewardgen tasks check {shlex.quote(config.task)}` lists all problems"
-        raise TaskError(f"{Path(config.task).name}: {problem['what']}", f"{problem['hint']}; {hint}".lstrip("; "))
+        raise TaskError(
+            f"{name}: {problem['what'].removeprefix(f'{name} ')}", f"{problem['hint']}; {hint}".lstrip("; ")
+        )
 
 
 def _init_source(config: RunConfig) -> str:

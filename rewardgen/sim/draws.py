@@ -21,7 +21,7 @@ class Draws:
 
     Args:
         streams: One key per env, (n,) int64, from `stream_keys`.
-        difficulty: Of the starts that are drawn, in (0, 1]; see `VecEnv.ease`.
+        difficulty: Difficulty of the starts, in (0, 1]; see `VecEnv.ease`.
     """
 
     def __init__(self, streams: Tensor, difficulty: float = 1.0) -> None:

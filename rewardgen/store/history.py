@@ -75,7 +75,7 @@ class Race(Frozen):
     env_steps: Count
     """Control steps of the trainings that the search does not use."""
     learner_notes: str = ""
-    """Of the task card, by the chosen settings."""
+    """`learner_notes` of the task card, by the chosen settings."""
 
     @property
     def text(self) -> str:
