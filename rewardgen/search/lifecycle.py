@@ -382,9 +382,8 @@ def _require_sound(config: RunConfig, note: Note) -> None:
     name = Path(config.task).name
     for problem in report["problems"][:1]:
         hint = f"`rewardgen tasks check {shlex.quote(config.task)}` lists all problems"
-        raise TaskError(
-            f"{name}: {problem['what'].removeprefix(f'{name} ')}", f"{problem['hint']}; {hint}".lstrip("; ")
-        )
+        message = problem["what"] if problem["what"].startswith(name) else f"{name}: {problem['what']}"
+        raise TaskError(message, f"{problem['hint']}; {hint}".lstrip("; "))
 
 
 def _init_source(config: RunConfig) -> str:
