@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +13,7 @@ from rewardgen.analyzer.judgements import check_goal, judge_result
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import RunFolderError, UsageError
-from rewardgen.core.files import read_plain, write_atomic
+from rewardgen.core.files import write_atomic
 from rewardgen.core.provenance import usable_cores
 from rewardgen.critic.critic import Critic
 from rewardgen.critic.llm_review import Reader
@@ -45,8 +43,6 @@ from rewardgen.training.protocol import EXECUTORS, ExecutorSetup, Trainer, Train
 from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import TRAINERS
 
-_MOST_BYTES = 1 << 20
-
 
 class Roles(NamedTuple):
     """The roles that may ask a language model."""
@@ -68,13 +64,7 @@ def measuring(config: RunConfig) -> Limits:
 
 
 def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Roles:
-    """Check the names in a configuration, and build the roles that may ask a language model.
-
-    Raises:
-        UsageError: An unknown trainer, executor, strategy, judge or kind of model; a missing package.
-        ModelError: A model string without a known provider.
-        CredentialsError: A missing API key.
-    """
+    """Check the names in a configuration, and build the roles that may ask a language model."""
     STRATEGIES.get(config.strategy)
     if not make_judge(config).by_fitness and config.target_fitness is not None:
         message = f"the judge `{config.judge}` does not look at the fitness"
@@ -155,12 +145,8 @@ async def _judge_result(
 
 
 def checked_goal(roles: Roles, config: RunConfig, card: TaskCard, note: Callable[[str], None]) -> GoalCheck | None:
-    """Ask the designer's model whether the fitness measures the user's goal; None without a goal or a model, and where
+    """Ask the designer's model whether the fitness measures the user's goal; None without goal or model, and where
     others judge.
-
-    Raises:
-        CredentialsError: The API key is missing or was refused, or the account is empty.
-        ModelError: The model or its address is unknown.
     """
     if not (roles.llm and config.goal and make_judge(config).by_fitness):
         return None
@@ -184,23 +170,9 @@ def keep_prompts(folder: RunFolder) -> dict[str, object]:
 
 
 def kept_prompts(folder: RunFolder, config: RunConfig) -> Path | None:
-    """Return the folder of the run's copies of the user's templates; None without any.
-
-    Raises:
-        RunFolderError: The copies are missing.
-    """
+    """Return the folder of the run's copies of the user's templates; None without any."""
     if folder.prompts.is_dir():
         return folder.prompts
     if config.prompts:
         raise RunFolderError(f"the run's own prompts are not in {folder.prompts} any more", "put them back there")
     return None
-
-
-def changed_prompts(folder: RunFolder) -> str:
-    """Return a warning if the templates in use differ from those of the run's beginning; empty if none does."""
-    with suppress(OSError, ValueError, AttributeError):  # older runs recorded no hashes
-        before = json.loads(read_plain(folder.provenance, _MOST_BYTES)).get("prompt_hashes", {})
-        hashes = templates_in_use().hashes()
-        if names := [name for name, value in hashes.items() if name in before and before[name] != value]:
-            return f"prompts have changed since the run began: {', '.join(names)}"
-    return ""

@@ -33,19 +33,14 @@ _DRAWS, _MOST_COMPARED, MOST_LEFT, _UNCLEAR = 512, 10, 30, 2
 
 
 class Belief(NamedTuple):
-    """Strengths of N candidates.
-
-    Attributes:
-        ids: Candidates in their given order.
-        mean: Strengths, (N,), with a mean of 0.
-        covariance: (N, N).
-        log_ties: log(nu).
-    """
+    """Strengths of N candidates."""
 
     ids: tuple[str, ...]
     mean: Array
+    """(N,), with a mean of 0."""
     covariance: Array
     log_ties: float
+    """log(nu)."""
 
     @property
     def errors(self) -> Array:
@@ -129,13 +124,8 @@ def _chances(lead: Array, log_ties: float) -> tuple[Array, Array]:
 def next_pair(belief: Belief, comparisons: Sequence[Comparison]) -> tuple[str, str] | None:
     """Return the pair whose answer is expected to tell most about which candidate is the best one.
 
-    Args:
-        belief: Of at least two candidates.
-        comparisons: All answers so far. Between equal pairs the one with fewer decides, and a pair that the teacher
-            could not tell apart twice is not asked again.
-
-    Returns:
-        The pair; None if the best one is settled, or nobody can tell.
+    Between equal pairs the one with fewer answers decides. A pair that the teacher could not tell apart twice is not
+    asked again. None if the best one is settled, or nobody can tell.
     """
     unclear = Counter(frozenset(each.ids) for each in comparisons if each.answer == "unclear")
     barred = {pair for pair, times in unclear.items() if times >= _UNCLEAR}

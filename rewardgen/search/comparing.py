@@ -20,12 +20,7 @@ _AGAIN_EVERY, _APART = 8, 4
 
 
 def compare(run: Context, generation: int) -> None:
-    """Ask the run's teacher, if it has one, for as many answers as a generation may have.
-
-    Args:
-        run: The run.
-        generation: Index of the generation that was trained last.
-    """
+    """Ask the run's teacher, if it has one, for as many answers as a generation may have."""
     history = run.history
     if run.parts.teacher is None or history.generations[generation].finished:
         return
@@ -40,13 +35,7 @@ def compare(run: Context, generation: int) -> None:
 def next_question(records: Sequence[CandidateRecord], comparisons: Sequence[Comparison], seed: int) -> Question | None:
     """Return the question that tells most about which candidate is the best, or now and then an earlier one.
 
-    Args:
-        records: All candidates.
-        comparisons: All answers so far. Equal records and answers give the same question.
-        seed: Seed of what is drawn: sides, seed and start.
-
-    Returns:
-        The question; None if the best candidate is settled, or there are none to compare.
+    Equal records and answers give the same question; None if the best one is settled, or there are none to compare.
     """
     from rewardgen.search.belief import believe, next_pair  # imports numpy
 

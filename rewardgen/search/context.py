@@ -27,7 +27,6 @@ from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
 from rewardgen.store.judgement_records import Judgement
 from rewardgen.store.messages import Usage
-from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord, CandidateResult, TaskCard
 from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import Trainer
@@ -150,11 +149,6 @@ class Context(NamedTuple):
         archive = self.records()
         ranking = self.parts.judge.rank(archive)
         return [judged_record(record, ranking, archive) for record in records]
-
-    def rank_with_baselines(self) -> Ranking:
-        """Rank all candidates and the task's own rewards."""
-        baselines = [record for name in self.history.baselines if (record := self.history.baseline_record(name))]
-        return self.parts.judge.rank([*self.records(), *baselines])
 
     async def within_budget(self, call: Coroutine[Any, Any, Result], otherwise: Result) -> Result:
         """Return the result of a model call, or `otherwise` if money or time is up, which ends the search."""

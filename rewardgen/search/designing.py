@@ -19,7 +19,6 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
 
     Raises:
         ModelError: The model answered no call of the generation, or refused every call of the run.
-        CredentialsError: The API key is missing or was refused, or the account is empty.
     """
     designed = run.history.designed
     unanswered: list[Candidate] = []
@@ -60,11 +59,8 @@ def _init_candidate(slot: Slot, source: str) -> Candidate:
 
 
 def _undesigned(run: Context, generation: int, slot: Slot) -> Candidate:
-    parents = tuple(id for id in slot.parents if run.history.record(id))
-    failure = f"not designed: {run.history.exhausted}"
-    return Candidate(
-        id=slot.candidate_id, generation=generation, operator=slot.operator, parents=parents, failure=failure
-    )
+    failure, told = f"not designed: {run.history.exhausted}", {"operator": slot.operator, "parents": slot.parents}
+    return Candidate(id=slot.candidate_id, generation=generation, failure=failure, **told)
 
 
 def _no_answers(unanswered: Sequence[Candidate]) -> ModelError:

@@ -79,12 +79,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
 def settle(run: Context, generation: int, rounds: int | None = None) -> None:
     """Give the leaders further seeds, one each per round, until the order is settled or their seeds are used up.
 
-    A judge that does not rank by fitness has no use for them.
-
-    Args:
-        run: The run.
-        generation: Index of the generation that was trained last; after the search, the number of generations.
-        rounds: Rounds at most.
+    A judge that does not rank by fitness has no use for them. After the search, `generation` is their number.
     """
     history = run.history
     finished = generation < len(history.generations) and history.generations[generation].finished
@@ -123,13 +118,7 @@ def contenders(ranking: Ranking, counts: Mapping[str, int], leaders: int, most: 
 
 
 def study(run: Context, slots: Sequence[Slot], *, diagnose: bool) -> None:
-    """Analyse the trained candidates of a generation.
-
-    Args:
-        run: The run.
-        slots: The candidates' slots.
-        diagnose: True to ask for written diagnoses, which only designers of a further generation read.
-    """
+    """Analyse the trained candidates of a generation; only designers of a further one read written diagnoses."""
     studied, archive = run.history.studied, run.records()
     order = run.parts.judge.rank(archive).ids
 

@@ -76,15 +76,7 @@ class Forecast(Frozen):
 
 
 def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
-    """Forecast the cost of a run.
-
-    Args:
-        config: The run's configuration.
-        measured: True to time a training, which takes some seconds.
-
-    Raises:
-        RewardgenError: The task, the model or another name cannot be used.
-    """
+    """Forecast the cost of a run; `measured` times a training, which takes some seconds."""
     with scratch_folder() as scratch:
         folder = RunFolder(scratch / "run")
         try:

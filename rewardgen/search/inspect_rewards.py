@@ -15,28 +15,18 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.store.history import History
 from rewardgen.store.records import Candidate, RewardSpec
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.tasks.loading import lasting_reference, shipped_tasks
+from rewardgen.tasks.loading import lasting_reference
 from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.cache import get_or_record_transitions
 from rewardgen.training.setup import card_for
 
 _MOST_BYTES = 16 << 20
 """Largest reward file [bytes]; the language allows much less."""
+_NEEDED = "give the path of a Python file with a `compute_reward`"
 
 
 def check_rewards(task: str, sources: Mapping[str, str]) -> Review:
-    """Review rewards without training them.
-
-    Args:
-        task: Task reference.
-        sources: Name of each reward, such as its file's, to its source.
-
-    Returns:
-        Verdicts by name.
-
-    Raises:
-        TaskError: The task cannot be simulated.
-    """
+    """Review rewards, source by name, without training them; the verdicts are by name too."""
     names = {f"reward-{number}": name for number, name in enumerate(sources)}
     candidates = [Candidate(id=id, generation=0, operator="draft", source=sources[name]) for id, name in names.items()]
     with scratch_folder() as scratch:
@@ -49,7 +39,7 @@ def check_rewards(task: str, sources: Mapping[str, str]) -> Review:
 
 
 def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other: RewardSpec) -> RewardPair:
-    """Compare two rewards on a run's recorded transitions, or on fresh ones of a shipped task.
+    """Compare two rewards on a run's recorded transitions.
 
     Anybody may have written the folder, so its task file is never run, and its rewards run with every sandbox layer.
 
@@ -58,22 +48,13 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
         UsageError: A reward cannot be computed on the transitions, or they are missing or damaged.
         RunFolderError: The run has not begun.
     """
-    config, card = history.config, history.card
-    if config is None or card is None:
+    card = history.card
+    if card is None:
         raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
     with scratch_folder() as scratch:
-        transitions = folder.transitions
-        if not transitions.exists():
-            if config.task not in shipped_tasks():
-                raise UsageError(
-                    f"run {folder.id} has no recorded transitions, and its own task file is not run",
-                    f"compare runs that still have their {folder.transitions.name}",
-                )
-            transitions = scratch / transitions.name
-            get_or_record_transitions(config.task, transitions)
         limits = MEASURING.model_copy(update={"sandbox": "strict"})
         try:
-            return SandboxedReviewer(transitions, limits, scratch).compare(one, other, card)
+            return SandboxedReviewer(folder.transitions, limits, scratch).compare(one, other, card)
         except SandboxError as error:
             hint = "leave out `--rewards`: rewards of a run folder need every sandbox layer, see `rewardgen doctor`"
             raise SandboxError(error.message, hint) from error
@@ -83,13 +64,14 @@ def read_reward(path: Path) -> str:
     """Read the source of a reward from a file; from an exported file, the reward alone.
 
     Raises:
-        UsageError: The file cannot be read, or is no text.
+        UsageError: The file cannot be read, is no text, or is empty.
     """
     try:
-        return reward_in(read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode())
+        source = reward_in(read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode())
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", "save it as UTF-8") from error
     except OSError as error:
-        raise UsageError(
-            f"cannot read {path}: {error.strerror}", "give the path of a Python file with a reward"
-        ) from error
+        raise UsageError(f"cannot read {path}: {error.strerror}", _NEEDED) from error
+    if not source.strip():
+        raise UsageError(f"{path} is empty", _NEEDED)
+    return source

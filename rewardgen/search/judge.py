@@ -24,11 +24,10 @@ from rewardgen.core.config import DEFAULT_JUDGE, RunConfig
 from rewardgen.core.registry import Registry
 from rewardgen.core.statistics import standard_errors
 from rewardgen.llm.factory import judging_model
-from rewardgen.search.teachers import reader as _reader  # noqa: F401  (registers itself)
-from rewardgen.search.teachers import signals as _signals  # noqa: F401
+from rewardgen.search.teachers import signals as _signals  # noqa: F401  (registers itself)
 from rewardgen.search.teachers import simulated as _simulated  # noqa: F401
+from rewardgen.search.teachers.asking import VisionTeacher
 from rewardgen.search.teachers.protocol import TEACHERS, Teacher, TeacherSetup
-from rewardgen.search.teachers.vision import VisionTeacher
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.records import CandidateRecord
 

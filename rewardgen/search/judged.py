@@ -11,30 +11,20 @@ from rewardgen.store.comparisons import Comparison, mirrored
 from rewardgen.store.ranking import Ranking
 from rewardgen.store.records import CandidateRecord, TaskCard
 
+_WORDS = {"left": "won", "right": "lost", "same": "alike", "unclear": "undecided"}
 _SHOWN = 5
 """Latest comparisons of a candidate that are told one by one, of those with a reason or with different ends."""
 
 
 def judged_card(card: TaskCard, words: str) -> TaskCard:
-    """Return the task card without fitness and success, with who judges instead.
-
-    Args:
-        card: The task.
-        words: Who judges, as in `Teacher.words`.
-    """
+    """Return the task card without fitness and success, with who judges instead: `Teacher.words`."""
     hidden = {"success": "", "fitness": "", "best_fitness": None, "judged": words}
     probes = tuple(probe.model_copy(update={"parts": {}}) for probe in card.probes)
     return card.model_copy(update={**hidden, "probes": probes})
 
 
 def judged_record(record: CandidateRecord, ranking: Ranking, archive: Sequence[CandidateRecord]) -> CandidateRecord:
-    """Return a trained candidate with its comparisons in words, and without what was read off its fitness.
-
-    Args:
-        record: The candidate.
-        ranking: Of all candidates.
-        archive: The candidates, for the episodes it was compared with.
-    """
+    """Return a trained candidate with its comparisons in words, and without what was read off its fitness."""
     if record.result is None or record.result.failure:
         return record
     update: dict[str, object] = {
@@ -54,20 +44,15 @@ def _in_words(record: CandidateRecord, ranking: Ranking, archive: dict[str, Cand
     answers = [each.answer for each in seen]
     place = f"place {ranking.ids.index(id) + 1} of {len(ranking.ids)}" if rank else "not placed"
     strength = f" (strength {number(rank.estimate)} ± {number(rank.standard_error)})" if rank else ""
-    tally = ", ".join(
-        f"{answers.count(answer)} {word}"
-        for answer, word in (("left", "won"), ("right", "lost"), ("same", "alike"), ("unclear", "undecided"))
-        if answers.count(answer)
-    )
+    tally = ", ".join(f"{answers.count(answer)} {word}" for answer, word in _WORDS.items() if answer in answers)
     lines = [f"{place}{strength} by {count(len(seen), 'comparison')} of episodes{f': {tally}' if tally else ''}"]
     for comparison, each in zip(reversed(record.comparisons), reversed(seen), strict=True):
         side = "left" if comparison.left.candidate_id == id else "right"
-        word = {"left": "won", "right": "lost", "same": "alike", "unclear": "undecided"}[each.answer]
         why = f", because: {' '.join(visible(each.why).split())}" if each.why else ""
         sides = [_episode(archive.get(clip.candidate_id), clip.seed, clip.start) for clip in (each.left, each.right)]
         if (why or sides[0] != sides[1]) and len(lines) <= _SHOWN:  # the others tell no more than the counts
             against = f"against {each.right.candidate_id} ({sides[0]} against {sides[1]})"
-            lines.append(f"{word}, on the {side}, {against}{why}")
+            lines.append(f"{_WORDS[each.answer]}, on the {side}, {against}{why}")
     return "\n".join(dict.fromkeys(lines))
 
 

@@ -43,11 +43,7 @@ _WORD = re.compile("[a-z]{3,}")
 
 
 def entry_of(history: History, name: str) -> LibraryEntry:
-    """Make the entry of a finished run's chosen reward.
-
-    Raises:
-        UsageError: The run has no reward that solved the task on fresh seeds, or its policy needs earlier rewards too.
-    """
+    """Make the entry of a finished run's chosen reward, which must have solved the task alone on fresh seeds."""
     config, card, summary, training = history.config, history.card, history.summary, history.training
     row = summary.row(summary.chosen) if summary else None
     record = history.record(row.candidate_id) if row and row.fitness else None
@@ -73,11 +69,7 @@ def entry_files(entry: LibraryEntry) -> dict[str, str]:
 
 
 def _checked(data: dict[str, Any]) -> LibraryEntry:
-    """Build an entry from texts of anybody.
-
-    Raises:
-        UsageError: It is damaged or too long, its task is not solved, or its reward is not in the reward language.
-    """
+    """Build an entry from texts of anybody: whole, short enough, solved, and in the reward language."""
     entry = validated(LibraryEntry, all_visible(data), "the entry", _SEE)
     if len(entry.source) > _MOST_SOURCE:
         raise UsageError("the reward is too long for a library", f"{_MOST_SOURCE:,} characters are allowed")
@@ -92,11 +84,7 @@ def _checked(data: dict[str, Any]) -> LibraryEntry:
 
 
 def read_library(folder: str | None, runs_dir: Path) -> list[LibraryEntry]:
-    """Return the entries of a user's folder, of finished runs and the shipped ones; unsolved runs are left out.
-
-    Raises:
-        UsageError: The folder holds no entry, or a damaged one.
-    """
+    """Return the entries of a user's folder, of finished runs and the shipped ones; unsolved runs are left out."""
     entries = [_read(file.parent, "") for file in sorted(Path(folder).glob(f"*/{ENTRY}"))] if folder else []
     if folder and not entries:
         hint = f"`rewardgen export latest {folder}/NAME --as library` adds a run's winner"
@@ -177,11 +165,7 @@ def _cosines(documents: Sequence[Mapping[str, int]]) -> list[float]:
 
 
 def choose_examples(config: RunConfig, card: TaskCard, files: Iterable[str], runs_dir: Path) -> list[LibraryEntry]:
-    """Choose the rewards that a run's designer is shown: the nearest ones, at most one of each task.
-
-    Raises:
-        UsageError: The library of the configuration holds no entry, or a damaged one.
-    """
+    """Choose the rewards that a run's designer is shown: the nearest ones, at most one of each task."""
     if not config.examples:
         return []
     chosen: dict[str, LibraryEntry] = {}

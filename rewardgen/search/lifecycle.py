@@ -31,7 +31,6 @@ from rewardgen.sandbox.layers import LayerReport
 from rewardgen.sandbox.selftest import layers_in_force
 from rewardgen.search.assembly import (
     Roles,
-    changed_prompts,
     checked_goal,
     keep_prompts,
     kept_prompts,
@@ -51,15 +50,12 @@ from rewardgen.search.search import run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History, Resumption
 from rewardgen.store.journal import Journal, Listener
-from rewardgen.store.judgement_records import GoalCheck
-from rewardgen.store.library_entry import LibraryEntry
 from rewardgen.store.origin import signature
 from rewardgen.store.progress import ProgressFile
 from rewardgen.store.records import Candidate, TaskCard, TrainerSettings
 from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
-from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training.cache import check_task, get_or_measure
 from rewardgen.training.protocol import TRAINERS
 from rewardgen.training.setup import card_for, raced_settings, settings_for, trainer_of
@@ -89,13 +85,7 @@ def agreed(warning: str, remedy: str) -> None:
 
 
 def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = agreed) -> EndedRun:
-    """Start a run and finish it.
-
-    Args:
-        config: The configuration.
-        runs_dir: Folder in which the run's own folder is made.
-        listener: Watches the run.
-        confirm: Called with a warning and its remedy before the run begins; raises to stop.
+    """Start a run and finish it; `confirm` is called with a warning and its remedy before, and raises to stop.
 
     Raises:
         RewardgenError: The task, model or folder cannot be used, or a call failed for good.
@@ -116,12 +106,7 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confir
 
 
 def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
-    """Return a configuration with absolute paths, valid later and in another folder.
-
-    Raises:
-        TaskError: The task or its file is unknown.
-        RunFolderError: The run to replay is unknown.
-    """
+    """Return a configuration with absolute paths, valid later and in another folder."""
     named = {"model": config.model, "critic_model": config.critic_model}
     models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
     prompts = own_prompts_of(config)
@@ -148,11 +133,7 @@ class Resume(NamedTuple):
 
 
 def foreign_config(folder: RunFolder, how: Resume) -> RunConfig | None:
-    """Return the configuration that the user must agree to, if they did not start the run here with it; else None.
-
-    Raises:
-        RunFolderError: The run is damaged.
-    """
+    """Return the configuration that the user must agree to, if they did not start the run here with it; else None."""
     history = History.load(folder)
     if history.config is None or history.is_own or (history.summary is not None and not how.generations):
         return None
@@ -203,8 +184,6 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         with using_prompts(prompts):
             if prompts:
                 listener.note(f"the run goes on with its copies of the prompts, in {prompts}")
-            if warning := changed_prompts(folder):
-                listener.note(warning)
             return _work(folder, journal, roles)
 
 
@@ -239,11 +218,7 @@ def _require_room(history: History, how: Resume) -> None:
 
 
 def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:
-    """Return the configuration of a run that has one with changed fields.
-
-    Raises:
-        UsageError: The run cannot be judged in this way from now on.
-    """
+    """Return the configuration of a run that has one with changed fields."""
     assert history.config is not None
     if (judge := changes.get("judge")) and make_judge(history.config).by_fitness:
         message = f"run {history.run_id} is judged by fitness, and cannot be judged by `{judge}` from now on"
@@ -264,15 +239,6 @@ def _require_same_task(history: History) -> None:
         )
 
 
-def _require_episodes(folder: RunFolder, history: History) -> None:
-    """Reject a search whose recorded episodes are missing: later rewards must rank these episodes as fitness does."""
-    names = [result.episodes_file for (phase, _, _), result in history.trained.items() if phase == "search"]
-    place = folder.policies / "search"
-    if any(name and not (place / name).is_file() for name in names):
-        hint = f"restore them, or continue without this check: `rewardgen resume {folder.word} --ablate tpe`"
-        raise RunFolderError(f"recorded episodes are missing in {place}", hint)
-
-
 def _toml(config: RunConfig) -> str:
     return tomli_w.dumps(config.model_dump(mode="json", exclude_none=True))
 
@@ -280,10 +246,9 @@ def _toml(config: RunConfig) -> str:
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Confirm) -> tuple[Journal, Roles]:
     """Measure the task and record the beginning of the run."""
     roles = make_roles(folder, config, listener.note)  # fails before the slow measurements
-    source = _init_source(config)
-    if config.model == BUILTIN and not judging_model(config.judge):
-        asking = () if config.critic_model else ("prompts", "api_base")
-        for option in (name for name in ("goal", *asking) if getattr(config, name)):
+    source = read_reward(Path(config.init)) if config.init else ""
+    if config.model == BUILTIN and not (config.critic_model or judging_model(config.judge)):
+        for option in (name for name in ("goal", "prompts", "api_base") if getattr(config, name)):
             reason = "the built-in designer asks no language model; name one with `--model`"
             listener.note(f"`--{option.replace('_', '-')}` has no effect: {reason}")
     if config.task not in shipped_tasks():
@@ -298,19 +263,17 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     if config.needs_fitness and not task.card.has_fitness:
         hint = "compare episodes: `--judge human`, or a model such as `--judge openai/gpt-5.1`"
         raise UsageError(f"{task.card.name} has no fitness to rank candidates by", hint)
-    if config.target_fitness == "human" and "human" not in task.baselines:
-        raise UsageError(
-            f"{task.card.name} has no human reward, so `--target-fitness human` is never reached",
-            "give a number, or write a `human_reward` in the task file",
-        )
     trainer = config.trainer or trainer_of(task)
-    if (config.stages or config.evolve_observation) and not TRAINERS.get(trainer).has_eyes:
-        what, option = ("stages", "--stages") if config.stages else ("what a reward observes", "--evolve-observation")
-        hint = f"leave out `{option}`, or take `--trainer ppo`"
-        raise UsageError(f"policies of the trainer `{trainer}` do not see {what}", hint)
-    if config.strategy == COEVOLVE and not TRAINERS.get(trainer).continues:
-        hint = "leave out `--strategy`, or take `--trainer ppo`"
-        raise UsageError(f"the trainer `{trainer}` does not train a policy further", hint)
+    has_eyes, continues = TRAINERS.get(trainer).has_eyes, TRAINERS.get(trainer).continues
+    needs = {
+        "--stages": config.stages and not has_eyes,
+        "--evolve-observation": config.evolve_observation and not has_eyes,
+    }
+    needs[f"--strategy {COEVOLVE}"] = config.strategy == COEVOLVE and not continues
+    for option in (option for option, is_missing in needs.items() if is_missing):
+        raise UsageError(
+            f"the trainer `{trainer}` does not support `{option}`", "take `--trainer ppo`, or leave it out"
+        )
     options = config.device, config.bonus, config.randomise, config.levels
     settings = settings_for(trainer, task, config.env_steps, *options)
     card = card_for(trainer, task, settings, config.seeds)
@@ -320,12 +283,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     if config.examples:
         listener.note(f"examples for the designer: {', '.join(each.name for each in examples) or 'none found'}")
     if source:
-        _check_init(config, source, card, confirm)
-        if config.model == BUILTIN and parse(source, card) is None:
-            name = Path(config.init or "").name
-            listener.note(
-                f"the built-in designer trains {name} and cannot change it: it changes rewards of its own form only"
-            )
+        _check_init(config, source, card, listener, confirm)
     _confirm_time(config, listener, confirm)
     check = checked_goal(roles, config, card, listener.note)
     if check and check.is_objection:
@@ -333,22 +291,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     write_atomic(folder.config, _toml(config))
     write_atomic(folder.provenance, json.dumps(origin | {"sandbox": layers.model_dump(mode="json")}, indent=1))
     journal = Journal(EventLog(folder.events), History(), _Reporter(listener, folder))
-    _record_beginning(journal, folder, config, task, card, settings, source, examples, check)
-    return journal, roles
-
-
-def _record_beginning(
-    journal: Journal,
-    folder: RunFolder,
-    config: RunConfig,
-    task: MeasuredTask,
-    card: TaskCard,
-    settings: TrainerSettings,
-    source: str,
-    examples: list[LibraryEntry],
-    check: GoalCheck | None,
-) -> None:
-    first, trainer = config.seed * SEEDS_PER_RUN, config.trainer or trainer_of(task)
+    first = config.seed * SEEDS_PER_RUN
     journal.record(
         "run-started",
         format=FORMAT,
@@ -368,6 +311,7 @@ def _record_beginning(
     if check:
         journal.record("goal-checked", check=check.model_dump(mode="json"))
         journal.record("usage", usage=archived_usage(folder.calls).model_dump(mode="json"))
+    return journal, roles
 
 
 def _training(trainer: str, settings: TrainerSettings) -> dict[str, Any]:
@@ -386,37 +330,30 @@ def _require_sound(config: RunConfig, note: Note) -> None:
         raise TaskError(message, f"{problem['hint']}; {hint}".lstrip("; "))
 
 
-def _init_source(config: RunConfig) -> str:
-    source = read_reward(Path(config.init)) if config.init else ""
-    if config.init and not source.strip():
-        raise UsageError(f"{config.init} is empty", "give a Python file with a `compute_reward`, or leave out `--init`")
-    return source
-
-
-def _check_init(config: RunConfig, source: str, card: TaskCard, confirm: Confirm) -> None:
+def _check_init(config: RunConfig, source: str, card: TaskCard, listener: Listener, confirm: Confirm) -> None:
     candidate = Candidate(id="g00-k0", generation=0, operator="draft", source=source)
     if problems := [finding for finding in check_form(candidate, card) if finding.severity == "reject"]:
         message = f"{config.init} cannot be trained on {card.name}: {problems[0].message}"
         confirm(message, f"fix it: `rewardgen check {config.task} {config.init}` lists all problems")
+    if config.model == BUILTIN and parse(source, card) is None:
+        name = Path(config.init or "").name
+        listener.note(
+            f"the built-in designer trains {name} and cannot change it: it changes rewards of its own form only"
+        )
 
 
 def _confirm_time(config: RunConfig, listener: Listener, confirm: Confirm) -> None:
     """Ask before a run that has no limit of time or steps and may train for more than a day on this machine."""
     limited = config.max_minutes is not None or config.max_steps is not None
-    if (
-        confirm is agreed
-        or config.executor != PROCESSES
-        or limited
-        or forecast(config, measured=False).env_steps.high <= _UNTIMED_STEPS
-    ):
+    if confirm is agreed or config.executor != PROCESSES or limited:
+        return
+    if forecast(config, measured=False).env_steps.high <= _UNTIMED_STEPS:
         return
     listener.note("timing a short training: this run may take long")
     minutes = forecast(config).minutes
     if minutes and minutes.high > _ASK_ABOVE_MINUTES:
-        confirm(
-            f"the trainings of this run may take {time_span(minutes)}",
-            "limit the time with `--max-minutes`, or train less with `--env-steps`, `--candidates` or `--seeds`",
-        )
+        hint = "limit the time with `--max-minutes`, or train less with `--env-steps`, `--candidates` or `--seeds`"
+        confirm(f"the trainings of this run may take {time_span(minutes)}", hint)
 
 
 @contextmanager
@@ -438,8 +375,6 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
         if history.raced and "race" not in config.ablate:
             race(Context(config, card, parts, journal), partial(make_trainer, folder, history), folder.scratch / "race")
             parts = make_parts(folder, history, roles, journal.listener.note)
-        if parts.strategy.learns and "tpe" not in config.ablate and not history.finalists:
-            _require_episodes(folder, history)
         run_search(config, history.card or card, parts, journal)
     except KeyboardInterrupt:
         journal.record("interrupted")

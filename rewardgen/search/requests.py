@@ -75,32 +75,25 @@ def _best_beside(records: Sequence[CandidateRecord], ranking: Ranking, slot: Slo
 
 
 def failed_ideas(
-    records: Sequence[CandidateRecord], ranking: Ranking, exclude: Collection[str] = (), limit: int = 5
+    records: Sequence[CandidateRecord], ranking: Ranking, exclude: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return failed ideas, latest first, one line each: idea, result and flags.
-
-    Args:
-        records: All candidates so far.
-        ranking: Their ranking.
-        exclude: Ids of candidates that the request shows in full.
-        limit: Lines at most.
-    """
+    """Return the latest five failed ideas, a line each: idea, result and flags; `exclude` are shown in full."""
     lines = [
         _line(record, record.outcome[:160] or (_result(record) if _is_failure(record, ranking) else ""))
         for record in reversed(records)
         if record.candidate.id not in exclude
     ]
-    return tuple(line for line in lines if line)[:limit]
+    return tuple(line for line in lines if line)[:5]
 
 
 def leading_ideas(
-    records: Sequence[CandidateRecord], ranking: Ranking, exclude: Collection[str] = (), limit: int = 3
+    records: Sequence[CandidateRecord], ranking: Ranking, exclude: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Return the best ideas that are not among the failed ones, best first; see `failed_ideas`."""
+    """Return the best three ideas that are not among the failed ones, best first; see `failed_ideas`."""
     by_id = {record.candidate.id: record for record in records}
     leaders = [by_id[id] for id in ranking.ids if id in by_id and id not in exclude]
     lines = [_line(record, _result(record)) for record in leaders if not _is_failure(record, ranking)]
-    return tuple(line for line in lines if line)[:limit]
+    return tuple(line for line in lines if line)[:3]
 
 
 def _line(record: CandidateRecord, result: str) -> str:
@@ -163,11 +156,7 @@ def feedback_for(history: History, generation: int) -> tuple[str, ...]:
 
 
 def checked_remarks(remarks: Sequence[str]) -> list[str]:
-    """Return a user's remarks without invisible characters.
-
-    Raises:
-        UsageError: There is none, or one is empty or too long.
-    """
+    """Return a user's remarks without invisible characters; raise if there is none, or one is empty or too long."""
     texts = [visible(remark).strip() for remark in remarks]
     if not texts or not all(texts):
         raise UsageError("the feedback is empty", 'write it after the run: `rewardgen feedback latest "slower"`')
@@ -177,11 +166,7 @@ def checked_remarks(remarks: Sequence[str]) -> list[str]:
 
 
 def give_feedback(folder: RunFolder, remarks: Sequence[str]) -> History:
-    """Record a user's remarks on a run, and return the run's history.
-
-    Raises:
-        RunFolderError: The run is damaged, has not begun, or is locked by another process.
-    """
+    """Record a user's remarks on a run, and return the run's history."""
     with folder.locked():
         history = History.load(folder)
         if history.config is None:

@@ -1,4 +1,4 @@
-"""Stop rules of a search: one function per rule, in the order of checking."""
+"""Stop rules of a search."""
 
 from __future__ import annotations
 
@@ -18,36 +18,30 @@ def stop_reason(run: Context, generation: int) -> str:
     history = run.history
     if generation < len(history.generations):
         return ""
+    if ended := history.stop_reason or history.exhausted:
+        return ended
     requested = generation < history.requested_generations  # by the user after seeing results: only limits apply
-    rules = _LIMITS if requested else _ALL_RULES
-    return next((reason for rule in rules if (reason := rule(run, generation))), "")
+    if not requested and (reached := _reached(run)):
+        return reached
+    if fault := history.task_fault:
+        return f"no reward can be trained, not even the task's own: {fault}"
+    return _limit(run, generation) or ("" if requested else _stall(run))
 
 
-def _ended(run: Context, generation: int) -> str:
-    return run.history.stop_reason or run.history.exhausted
-
-
-def _target(run: Context, generation: int) -> str:
+def _reached(run: Context) -> str:
+    """Return the goal that the best candidate has reached: the user's target, or the maximum; else empty."""
     target, best = run.config.target_fitness, run.history.best()
-    if not run.parts.judge.by_fitness or best is None or best.fitness is None or target is None:
+    if not run.parts.judge.by_fitness or best is None or best.fitness is None:
         return ""
     if target == "human":
-        ranking = run.rank_with_baselines()
+        own = [record for name in run.history.baselines if (record := run.history.baseline_record(name))]
+        ranking = run.parts.judge.rank([*run.records(), *own])
         leader, human = ranking.rank(best.candidate.id), ranking.rank("human")
-        beaten = leader is not None and human is not None and leads(leader, human)
-        return f"{best.candidate.id} beats the human reward by more than noise" if beaten else ""
-    return f"target fitness {target:g} reached" if best.fitness >= target else ""
-
-
-def _perfect(run: Context, generation: int) -> str:
-    best = run.history.best()
-    reached = run.parts.judge.by_fitness and best is not None and run.card.is_best(best.fitness)
-    return f"reached the maximum fitness, {number(run.card.best_fitness)}" if reached else ""
-
-
-def _nothing_trains(run: Context, generation: int) -> str:
-    fault = run.history.task_fault
-    return f"no reward can be trained, not even the task's own: {fault}" if fault else ""
+        if leader and human and leads(leader, human):
+            return f"{best.candidate.id} beats the human reward by more than noise"
+    elif target is not None and best.fitness >= target:
+        return f"target fitness {target:g} reached"
+    return f"reached the maximum fitness, {number(run.card.best_fitness)}" if run.card.is_best(best.fitness) else ""
 
 
 def _limit(run: Context, generation: int) -> str:
@@ -63,15 +57,11 @@ def _limit(run: Context, generation: int) -> str:
     return ""
 
 
-def _stall(run: Context, generation: int) -> str:
+def _stall(run: Context) -> str:
     if not run.parts.strategy.learns:
         return ""
     stalled = stalled_generations(run.records(), run.parts.judge)
     return f"no gain beyond noise for {stalled} generations" if stalled >= run.config.patience else ""
-
-
-_LIMITS = (_ended, _nothing_trains, _limit)
-_ALL_RULES = (_ended, _target, _perfect, _nothing_trains, _limit, _stall)
 
 
 def doubt_steps(run: Context) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from rewardgen.core.config import BUILTIN, RunConfig
-from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.statistics import (
     Interval,
@@ -79,29 +79,19 @@ class Cell(NamedTuple):
 
 
 def read_suite(file: Path) -> Suite:
-    """Read a suite's file.
-
-    Raises:
-        UsageError: The file cannot be read, or is no suite.
-    """
+    """Read a suite's file."""
     return validated(Suite, read_toml(file, _EXAMPLE), f"{file}", _EXAMPLE)
 
 
 def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
-    """Return all cells in the order of running: the first seed of every task, then the next seed.
-
-    Raises:
-        RewardgenError: A run could not start: an unknown key, value, task, strategy or model, or a missing key.
-    """
+    """Return all cells in the order of running: the first seed of every task, then the next; raise if one cannot."""
     strategies = suite.strategies or {suite.run.get("strategy", RunConfig.model_fields["strategy"].default): {}}
     designers = suite.designers or {suite.run.get("model", BUILTIN): {}}
-    _check_keys("run", suite.run)
-    for kind, tables in (("strategies", strategies), ("designers", designers)):
-        for name, fields in tables.items():
-            _check_keys(f"{kind}.{name}", fields)
     cells: list[Cell] = []
     for seed, task, designer, strategy in product(suite.seeds, suite.tasks, designers, strategies):
         fields = {**suite.run, "model": designer, **designers[designer], "strategy": strategy, **strategies[strategy]}
+        for axis in fields.keys() & _AXES:
+            raise UsageError(f"`{axis}` is in a table", f"set the list `{axis}s` at the top of the file")
         places = {"task": Path(task).stem, "strategy": strategy, "seed": seed}
         fields |= {name: _filled(fields.get(name), places) for name in ("model", "critic_model")}
         config = validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}", _EXAMPLE)
@@ -126,23 +116,12 @@ def _filled(model: object, places: Fields) -> object:
     return model
 
 
-def _check_keys(table: str, fields: Fields) -> None:
-    valid = RunConfig.model_fields.keys() - _AXES
-    for key in (key for key in fields if key not in valid):
-        hint = f"set the list `{key}s` at the top of the file" if key in _AXES else did_you_mean(key, valid)
-        raise UsageError(f"unknown key `{key}` in [{table}]", hint)
-
-
 def _decisive(config: RunConfig) -> RunConfig:
     return config.model_copy(update=_FOR_SPEED)
 
 
 class Runs:
-    """Runs in a suite's folder by configuration, the latest of each, without those whose task file changed.
-
-    Raises:
-        RunFolderError: A run cannot be read.
-    """
+    """Runs in a suite's folder by configuration, the latest of each, without those whose task file changed."""
 
     def __init__(self, runs_dir: Path) -> None:
         self._runs_dir = runs_dir

@@ -55,5 +55,5 @@ def test_an_environment_lacks_an_input_of_observe():
 
 @pytest.mark.parametrize("option", ["stages", "evolve_observation"])
 def test_a_trainer_whose_policies_would_not_see_it_is_refused(option, tmp_path):
-    with pytest.raises(UsageError, match="policies of the trainer `sb3-ppo` do not see"):
+    with pytest.raises(UsageError, match="`sb3-ppo` does not support"):
         rewardgen.run("cartpole", model=f"mailbox:{tmp_path}", trainer="sb3-ppo", runs_dir=tmp_path, **{option: True})

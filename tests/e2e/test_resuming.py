@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import ModelError, RunFolderError
+from rewardgen.core.errors import ModelError
 from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -93,18 +93,6 @@ def test_a_model_that_does_not_exist_changes_nothing(run):
     with pytest.raises(Exception, match="no provider is known"):
         resume(run, Listener(), Resume({"model": "no-such-model"}))
     assert run.events.read_bytes() == before
-
-
-def test_lost_episodes_of_earlier_candidates_end_a_resume_with_their_names_and_a_way_on(run):
-    lost = next(iter((run.policies / "search").glob("*-episodes.npz")))
-    lost.unlink()
-    with pytest.raises(RunFolderError) as caught:
-        resume(run, Listener())
-    assert (
-        "recorded episodes are missing" in caught.value.message and f"resume {run.id} --ablate tpe" in caught.value.hint
-    )
-    found = resume(run, Listener(), Resume({"ablate": ("tpe",)})).history
-    assert found.summary is not None and found.config.ablate == ("tpe",)
 
 
 @pytest.mark.slow

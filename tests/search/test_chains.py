@@ -286,6 +286,6 @@ def test_trainers_and_executors_that_cannot_train_on_are_refused(tmp_path):
     with pytest.raises(UsageError, match="on this machine"):
         RunConfig(task="cartpole", strategy="coevolve", executor="ray")
     config = RunConfig(task=str(POINT), strategy="coevolve", trainer="sac")
-    with pytest.raises(UsageError, match="`sac` does not train a policy further") as caught:
+    with pytest.raises(UsageError, match="`sac` does not support `--strategy coevolve`") as caught:
         lifecycle.start(config, tmp_path, SilentListener(), Memory(SilentListener()).confirm(True))
     assert "--trainer ppo" in caught.value.hint

@@ -17,11 +17,9 @@ from rewardgen.llm.factory import judging_model, make_llm
 from rewardgen.search.forecast import forecast
 from rewardgen.search.judge import make_judge
 from rewardgen.search.lifecycle import lasting
-from rewardgen.search.teachers import reader
-from rewardgen.search.teachers.asking import read_answer
+from rewardgen.search.teachers import asking
+from rewardgen.search.teachers.asking import ReaderTeacher, VisionTeacher, read_answer
 from rewardgen.search.teachers.protocol import Answered, TeacherSetup
-from rewardgen.search.teachers.reader import ReaderTeacher
-from rewardgen.search.teachers.vision import VisionTeacher
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.film.judged_run import make_run, question
@@ -250,7 +248,7 @@ def test_a_mailbox_gets_the_pictures_as_files(run, tmp_path):
 
 
 def test_a_reader_gets_both_tables_and_no_pictures(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "clip_texts", lambda *_, **__: ("height 3", "height 1"))
+    monkeypatch.setattr(asking, "clip_texts", lambda *_, **__: ("height 3", "height 1"))
 
     def answer(number, body):
         told = texts(body)[1]

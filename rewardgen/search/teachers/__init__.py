@@ -1,1 +1,1 @@
-"""Teachers: who compares two episodes. One file each."""
+"""Teachers: who compares two episodes. A file for each kind."""

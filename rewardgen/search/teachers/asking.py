@@ -1,4 +1,6 @@
-"""Questions to a language model that compares episodes: both orders are asked, since models prefer a place.
+"""Teachers that are language models: `--judge openai/gpt-5.1` sees pictures, `--judge reader:MODEL` reads numbers.
+
+Both orders of two episodes are asked, since models prefer a place.
 
 What is not answered in the form that was asked for is `unclear`, so that it decides nothing.
 """
@@ -6,13 +8,18 @@ What is not answered in the form that was asked for is `unclear`, so that it dec
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 
+from rewardgen.analyzer.episode_text import lasted
+from rewardgen.core.asynchrony import blocking
 from rewardgen.core.errors import ModelError
+from rewardgen.film.clips import ClipFilm, clip_texts, film_clips
+from rewardgen.llm.factory import READER
 from rewardgen.llm.prompts import JudgedEpisode, judge_messages
 from rewardgen.llm.protocol import CallFailed
-from rewardgen.search.teachers.protocol import Answered, TeacherSetup
-from rewardgen.store.comparisons import Answer, mirrored
+from rewardgen.search.teachers.protocol import TEACHERS, Answered, TeacherSetup
+from rewardgen.store.comparisons import Answer, Clip, Question, mirrored
 from rewardgen.store.messages import LLMRequest
 
 MAX_TOKENS = 4096
@@ -25,19 +32,7 @@ _IN_PLACE: dict[str, Answer] = {"first": "left", "second": "right", "same": "sam
 
 
 async def ask_in_both_orders(setup: TeacherSetup, number: int, left: JudgedEpisode, right: JudgedEpisode) -> Answered:
-    """Ask the run's judging model which episode is better; answers that depend on the order make them the same.
-
-    Args:
-        setup: Of a run whose judge is a model.
-        number: Place of the question among the run's comparisons.
-        left: The episode on the left.
-        right: The episode on the right.
-
-    Raises:
-        BudgetExhausted: A limit on model calls is reached.
-        CredentialsError: The API key is missing or was refused, or the account is empty.
-        ModelError: The model or address is unknown, or neither call was answered.
-    """
+    """Ask the run's judging model which episode is better; answers that depend on the order make them the same."""
     calls = [_ask(setup, number, left, right, exchanged) for exchanged in (False, True)]
     replies = await asyncio.gather(*calls, return_exceptions=True)  # both are paid: both end and are recorded
     failed = [reply for reply in replies if isinstance(reply, CallFailed)]
@@ -68,12 +63,7 @@ async def _ask(
 
 
 def read_answer(text: str, exchanged: bool = False) -> Answered:
-    """Read a reply, with its reason and then those of the subtasks; without one answer it is `unclear`.
-
-    Args:
-        text: The reply; one without readable subtasks counts by its answer.
-        exchanged: True if the first episode is the right one.
-    """
+    """Read a reply, with its reason and then those of the subtasks; without one answer it is `unclear`."""
     answers = {answer.lower() for answer in _ANSWER.findall(text)}
     if len(answers) != 1:
         return Answered("unclear", "contradictory answers" if answers else "no readable answer")
@@ -84,3 +74,48 @@ def read_answer(text: str, exchanged: bool = False) -> Answered:
         if (name := _SUBTASK.match(head)) and place.lower() in sides and why and len(reasons) <= _MOST_SUBTASKS:
             reasons.append(f"{name[1]}: {sides[place.lower()]}, {why}")
     return Answered(sides[answers.pop()], "; ".join(reasons))
+
+
+class VisionTeacher:
+    """Asks about pictures of two episodes, with their lengths and endings."""
+
+    words = "a language model that sees pictures of two episodes at a time"
+    needs_films = True
+
+    def __init__(self, setup: TeacherSetup) -> None:
+        self._setup = setup
+
+    async def answer(self, question: Question, number: int) -> Answered:
+        """See `Teacher.answer`."""
+        setup = self._setup
+        with blocking():
+            left, right = film_clips(setup.folder, setup.history, question, videos=False, note=setup.note)
+        shown = self._shown(question.left, left), self._shown(question.right, right)
+        return await ask_in_both_orders(setup, number, *shown)
+
+    def _shown(self, clip: Clip, film: ClipFilm) -> JudgedEpisode:
+        card, outcome = self._setup.history.card, self._setup.outcome(clip)
+        assert card is not None
+        text = f"{lasted(outcome.steps, outcome.ending, card)}; pictures until {film.times_s[-1]:.2f} s"
+        frames = zip(film.times_s, (base64.b64encode(path.read_bytes()).decode() for path in film.frames), strict=True)
+        return JudgedEpisode(text, tuple(frames))
+
+
+class ReaderTeacher:
+    """Asks about lengths, endings and variables of two episodes. The task needs no pictures."""
+
+    words = "a language model that reads two episodes at a time in numbers"
+    needs_films = False
+
+    def __init__(self, setup: TeacherSetup) -> None:
+        self._setup = setup
+
+    async def answer(self, question: Question, number: int) -> Answered:
+        """See `Teacher.answer`."""
+        setup = self._setup
+        with blocking():
+            left, right = clip_texts(setup.folder, setup.history, question, note=setup.note)
+        return await ask_in_both_orders(setup, number, JudgedEpisode(left), JudgedEpisode(right))
+
+
+TEACHERS.register(READER, ReaderTeacher)

@@ -16,7 +16,7 @@ from rewardgen.core.asynchrony import blocking
 from rewardgen.film.clips import ClipFilm, film_clips
 from rewardgen.search.comparing import asked_text
 from rewardgen.search.teachers.protocol import Answered, TeacherSetup
-from rewardgen.store.comparisons import Answer, Comparison, Question
+from rewardgen.store.comparisons import Answer, Question
 
 
 class Showing(NamedTuple):
@@ -31,12 +31,7 @@ class Showing(NamedTuple):
 
 
 class HumanTeacher:
-    """Waits for a person's answers. Safe to use from several threads.
-
-    Args:
-        setup: Of the run.
-        serve: Serves the page of this teacher; returns its address.
-    """
+    """Waits for a person's answers on the page that `serve` serves and whose address it returns. Thread-safe."""
 
     words = "a person who compares films of two episodes"
     needs_films = True
@@ -87,10 +82,9 @@ class HumanTeacher:
 
     def _latest(self) -> Showing | None:
         """Return the latest answered question, unless a generation was planned by its answer."""
-        latest: list[Comparison] = self.history.comparisons[-1:]
-        if not latest or latest[0].generation < self.history.generations[-1].index:
-            return None
-        return self._filmed(latest[0], again=True)
+        latest = self.history.comparisons[-1] if self.history.comparisons else None
+        is_late = latest is None or latest.generation < self.history.generations[-1].index
+        return None if latest is None or is_late else self._filmed(latest, again=True)
 
     def take(self, turn: int, answer: Answer, why: str) -> bool:
         """Take an answer to a showing; False if that showing is over."""

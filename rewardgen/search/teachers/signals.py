@@ -13,24 +13,13 @@ from rewardgen.store.comparisons import Question
 
 
 class SignalsTeacher:
-    """Prefers by the signals of the run's task.
-
-    Args:
-        setup: Of a run whose task declares signals.
-
-    Raises:
-        UsageError: The task declares none, or the judge has an argument.
-    """
+    """Prefers by the signals of the run's task."""
 
     needs_films = False
 
     def __init__(self, setup: TeacherSetup) -> None:
         card = setup.history.card
         assert card is not None
-        if setup.argument:
-            raise UsageError(
-                f"`--judge signals:{setup.argument}`: `signals` takes nothing after a colon", "leave it out"
-            )
         if not card.signals:
             hint = 'write `signals = (Signal("height", at="max"), ...)` into the task, most important first'
             raise UsageError(f"the task `{card.name}` declares no signals to judge by", hint)

@@ -24,14 +24,7 @@ that differ by less."""
 
 
 class SimulatedTeacher:
-    """Prefers the higher fitness, with the weakness of its kind.
-
-    Args:
-        setup: Its argument is one of `KINDS`; `oracle` without one.
-
-    Raises:
-        UsageError: There is no such kind.
-    """
+    """Prefers the higher fitness, with the weakness of its kind; `oracle` without one."""
 
     words = "a person who compares two episodes at a time"
     needs_films = False
