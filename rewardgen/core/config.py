@@ -131,8 +131,9 @@ class RunConfig(Frozen):
     """Answers of a judge that compares episodes, after each generation at most; fewer once the best one is settled."""
     stages: bool = False
     """Allow rewards in stages: a small state machine is their memory, for tasks with an order (docs/stages.md)."""
-    evolve_observation: bool = False
-    """Allow rewards to give policies up to 16 numbers to see, besides the task's observation (docs/observation.md)."""
+    evolve_observation: bool | None = None
+    """Allow rewards to give policies up to 16 numbers to see, besides the task's observation (docs/observation.md).
+    Default: once the search stalls, where the fitness reads what the observation does not hold."""
     patience: int = Field(default=3, ge=1)
     """Generations without a gain beyond noise before the search stops; after two, it adds fresh drafts."""
     target_fitness: float | Literal["human"] | None = None

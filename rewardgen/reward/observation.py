@@ -18,7 +18,7 @@ import ast
 from collections.abc import Iterator
 
 from rewardgen.reward.parsing import parse_source, refusal
-from rewardgen.reward.stages import check_names, declared_names, stage_names
+from rewardgen.reward.stages import check_names, declarations, declared_names, stage_names
 from rewardgen.store.records import Finding
 
 OBSERVE, OBSERVED = "observe", "OBSERVED"
@@ -43,6 +43,19 @@ def observed_names(source: str) -> tuple[str, ...]:
 def seen_besides(source: str) -> tuple[str, ...]:
     """Return the names of all numbers that policies see after the task's observation: stages, then `OBSERVED`."""
     return (*stage_names(source), *observed_names(source))
+
+
+def without_observation(source: str) -> str:
+    """Return a valid reward without its `observe` and `OBSERVED`, the rest as it is written.
+
+    Args:
+        source: The reward's source.
+    """
+    tree, lines = parse_source(source), source.splitlines(keepends=True)
+    assert not isinstance(tree, Finding)
+    for node in (*_functions(tree), *declarations(tree, OBSERVED)):
+        lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return "".join(lines).strip() + "\n"
 
 
 def eyes_text(source: str) -> str:

@@ -87,12 +87,17 @@ def _transitions(tree: ast.Module) -> list[ast.FunctionDef]:
     return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == NEXT_STAGE]
 
 
-def _declared(tree: ast.Module, constant: str) -> ast.Tuple | ast.List | None:
-    """Return the value of a constant, if it is given once and written out."""
-    values = [
-        node.value
+def declarations(tree: ast.Module, constant: str) -> list[ast.Assign]:
+    """Return the statements at the top level that set a constant."""
+    return [
+        node
         for node in tree.body
         if isinstance(node, ast.Assign)
         and any(isinstance(one, ast.Name) and one.id == constant for one in node.targets)
     ]
+
+
+def _declared(tree: ast.Module, constant: str) -> ast.Tuple | ast.List | None:
+    """Return the value of a constant, if it is given once and written out."""
+    values = [node.value for node in declarations(tree, constant)]
     return values[0] if len(values) == 1 and isinstance(values[0], ast.Tuple | ast.List) else None

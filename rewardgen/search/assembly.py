@@ -101,6 +101,18 @@ def make_trainer(folder: RunFolder, history: History, training: Training, times:
     return EXECUTORS.get(config.executor).make(job)
 
 
+def planned(config: RunConfig, card: TaskCard, trainer: str) -> RunConfig:
+    """Return a configuration as a strategy gets it: `evolve_observation` is None only where evidence may decide.
+
+    Args:
+        config: Configuration of the run.
+        card: The task.
+        trainer: Name of the trainer.
+    """
+    decides = TRAINERS.get(trainer).has_eyes and card.missed
+    return config if decides or config.evolve_observation else config.model_copy(update={"evolve_observation": False})
+
+
 def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = silent) -> Parts:
     """Build the parts of a run; record the task's transitions if the folder has none."""
     config, card, training = history.config, history.card, history.training
@@ -123,7 +135,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
         critic=Critic(None if "critic" in config.ablate else reviewer, roles.reader),
         analyzer=roles.analyzer,
         trainer=trainer,
-        strategy=STRATEGIES.get(config.strategy)(config, judge),
+        strategy=STRATEGIES.get(config.strategy)(planned(config, card, training.trainer), judge),
         judge=judge,
         teacher=teacher,
         usage=roles.usage,

@@ -18,6 +18,7 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.core.sequential import BLOCK
 from rewardgen.critic.critic import Critic
 from rewardgen.designer.protocol import Designer
+from rewardgen.reward.observation import observed_names
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.judge import Judge
 from rewardgen.search.judged import judged_card, judged_record
@@ -30,6 +31,7 @@ from rewardgen.store.messages import Usage
 from rewardgen.store.records import CandidateRecord, CandidateResult, TaskCard
 from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import Trainer
+from rewardgen.training.setup import TRAINERS
 
 Result = TypeVar("Result")
 
@@ -69,6 +71,19 @@ def final_trainings(config: RunConfig, baselines: int) -> int:
     return fresh * config.most_links
 
 
+def ablations(history: History, ids: Sequence[str] | None = None) -> int:
+    """Number of rewards that the finals train for comparison with a winner that shows more to policies: 0 or 1.
+
+    Args:
+        history: State of the run.
+        ids: Candidates that may win; all if None.
+    """
+    if not (history.has_fitness and history.training and TRAINERS.get(history.training.trainer).has_eyes):
+        return 0
+    candidates = [candidate for candidate in history.designed.values() if ids is None or candidate.id in ids]
+    return int(any(observed_names(candidate.source) for candidate in candidates))
+
+
 class Context(NamedTuple):
     """One run, as its steps see it."""
 
@@ -92,7 +107,9 @@ class Context(NamedTuple):
     def final_steps(self) -> int:
         """Control steps of the finals at most."""
         assert self.history.training is not None
-        return self.history.training.env_steps * final_trainings(self.config, len(self.history.baselines))
+        return self.history.training.env_steps * final_trainings(
+            self.config, len(self.history.baselines) + ablations(self.history)
+        )
 
     @property
     def time_up(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from rewardgen.core.config import COEVOLVE, RunConfig
+from rewardgen.core.config import BUILTIN, COEVOLVE, RunConfig
 from rewardgen.search.judge import Judge, improves, stalled_generations
 from rewardgen.search.strategy import STRATEGIES, lenses, slot_id
 from rewardgen.store.ranking import Ranking
@@ -46,8 +46,12 @@ class Evolve:
         rng = random.Random(f"{self._config.seed}/{generation}")
         ranking = self._judge.rank(records)
         archive = ranking.ids
-        mix = _mix(archive, stalled_generations(records, self._judge))
-        if self._config.evolve_observation and archive:
+        stalled = stalled_generations(records, self._judge)
+        mix = _mix(archive, stalled)
+        observes = self._config.evolve_observation
+        if observes is None:
+            observes = stalled > 0 and self._config.model != BUILTIN
+        if archive and observes:
             mix = ("observe", *mix)
         if self._config.stages and archive:
             mix = ("stage", *mix)

@@ -16,10 +16,11 @@ from rewardgen.core.statistics import (
     proportion_interval,
     standing,
 )
-from rewardgen.search.context import Context
+from rewardgen.reward.observation import without_observation
+from rewardgen.search.context import Context, ablations
 from rewardgen.search.evaluating import train
 from rewardgen.search.requests import feedback_for
-from rewardgen.store.history import FinalRow, History, Phase, SeedRound, Summary
+from rewardgen.store.history import ABLATED, FinalRow, History, Phase, SeedRound, Summary, is_ablation
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import BASELINES, CandidateResult, SliceResult
 
@@ -57,6 +58,8 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
         return False
     init = [id for id in (history.init_id,) if id in ranked and id not in (candidates[0], *failed)]
     ids = [candidates[0], *failed, *init, *history.baselines]
+    if ablations(history, candidates[:1]) and not history.chain(candidates[0]):
+        ids.append(candidates[0] + ABLATED)
     run.journal.record("finals-started", ids=ids, reason=reason)
     return True
 
@@ -89,15 +92,17 @@ def _train(run: Context) -> None:
 
 def _failed(history: History, ids: Sequence[str] | None = None) -> list[str]:
     """Rewards that failed to train on a fresh seed: of `ids`, or of the candidates in the finals."""
-    ids = [id for id in history.finalists if id not in BASELINES] if ids is None else ids
+    ids = [id for id in history.finalists if id not in BASELINES and not is_ablation(id)] if ids is None else ids
     results = {id: history.result("final", id) for id in ids}
     return [id for id, result in results.items() if result and result.failure]
 
 
 def _sources(history: History) -> dict[str, str]:
     """The rewards that train on fresh seeds."""
-    records = {id: history.record(id) for id in history.finalists}
-    return {id: record.candidate.source for id, record in records.items() if record} | history.baselines
+    records = {id: history.record(id.removesuffix(ABLATED)) for id in history.finalists}
+    sources = {id: record.candidate.source for id, record in records.items() if record}
+    bare = {id: without_observation(source) for id, source in sources.items() if is_ablation(id)}
+    return sources | bare | history.baselines
 
 
 def opponents(history: History) -> tuple[str, ...]:
@@ -177,6 +182,7 @@ def summarise(reason: str, history: History) -> Summary:
         _about_chain(history, chosen),
         _about_failed(history),
         _about_init(history, chosen, estimates, looks),
+        _about_observation(chosen, values, estimates),
         _about_earlier(history),
     ]
     return Summary(
@@ -302,6 +308,16 @@ def _about_init(
         return f"The reward of `--init`, {init}, did not reach the finals."
     name = f"reward of `--init`{' after its repair' if repaired else ''}"
     return _comparison(name, looks[init].standing, estimates[init], looks[init])
+
+
+def _about_observation(
+    chosen: str | None, values: Mapping[str, Sequence[float]], estimates: Mapping[str, Interval]
+) -> str:
+    """Compare the winner with itself without its `observe`; empty if it has none or the comparison failed."""
+    bare = f"{chosen}{ABLATED}"
+    if chosen is None or bare not in estimates:
+        return ""
+    return _comparison("same reward without its `observe`", standing(values[chosen], values[bare]), estimates[bare])
 
 
 def _about_earlier(history: History) -> str:

@@ -18,7 +18,7 @@ from rewardgen.llm.prompts import JudgedEpisode, designer_messages, judge_messag
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
-from rewardgen.search.context import final_trainings, processes
+from rewardgen.search.context import ablations, final_trainings, processes
 from rewardgen.search.finals import opponents
 from rewardgen.search.library import choose_examples
 from rewardgen.search.racing import RACE_SEEDS
@@ -165,7 +165,7 @@ def _finals_left(history: History, config: RunConfig) -> int:
     opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
     compared = 1 + (len(opponents(history)) if history.finalists else min(1, baselines) + bool(config.init))
     usual = max(_USUAL_FINAL_SEEDS, opened + BLOCK) if compared > 1 else BLOCK
-    first = 0 if opened else min(BLOCK, most) * (1 + baselines + bool(config.init) - compared)
+    first = 0 if opened else min(BLOCK, most) * (1 + baselines + bool(config.init) + ablations(history) - compared)
     links = 1 + len(history.chain(history.finalists[0])) if history.finalists else config.most_links
     return links * (max(0, min(most, usual) - opened) * compared + first)
 

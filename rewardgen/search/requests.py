@@ -10,6 +10,7 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number, shortened
 from rewardgen.core.text import visible
 from rewardgen.designer.protocol import MOST_OF_AN_IDEA, idea_of
+from rewardgen.reward.observation import observed_names
 from rewardgen.search.chains import continued
 from rewardgen.search.context import Context
 from rewardgen.search.judge import improves
@@ -61,9 +62,13 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         examples=history.examples[: run.config.examples],
         stages=run.config.stages,
         inherits=continued(history, slot.parents[0]) if goes_on else "",
-        evolve_observation=run.config.evolve_observation,
+        evolve_observation=run.config.evolve_observation or slot.operator == "observe" or _shows_more(parents),
         seed=slot.seed,
     )
+
+
+def _shows_more(parents: Sequence[CandidateRecord]) -> bool:
+    return any(observed_names(parent.candidate.source) for parent in parents)
 
 
 def _best_beside(records: Sequence[CandidateRecord], ranking: Ranking, slot: Slot) -> CandidateRecord | None:

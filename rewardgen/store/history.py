@@ -39,6 +39,8 @@ Phase = Literal["search", "final", "chain"]
 """Purpose of a training: to search, to report on fresh seeds, or to train the policies there that the winner's begin
 from."""
 Status = Literal["running", "interrupted", "failed", "finished"]
+ABLATED = "-without-observe"
+"""End of the name under which the finals train the winner without its `observe`, for comparison."""
 _MEASURES = ("fitness", "final_fitness", "fitness_spread", "success", "success_rate")
 """Fields of records that a task without a fitness leaves at 0 and False."""
 
@@ -287,7 +289,8 @@ class History:
         """Return an event that others need and the log lacks; empty if it lacks none."""
         if self.config is None:
             return "`run-started`"
-        needed = [id for id, repairs in self.designed if repairs] + [id for id in self.finalists if id not in BASELINES]
+        finalists = [id for id in self.finalists if id not in BASELINES and not is_ablation(id)]
+        needed = [id for id, repairs in self.designed if repairs] + finalists
         needed += [self.summary.chosen] if self.summary and self.summary.chosen else []
         return next((f"the `designed` of {id}" for id in needed if (id, 0) not in self.designed), "")
 
@@ -548,6 +551,11 @@ class History:
         """Return the leader of the latest ranking."""
         best = self.ranking.best
         return self.record(best.candidate_id) if best else None
+
+
+def is_ablation(id: str) -> bool:
+    """True for the winner without its `observe`, which only the finals train."""
+    return id.endswith(ABLATED)
 
 
 def status_of(folder: RunFolder, history: History) -> Status:

@@ -109,6 +109,8 @@ class TaskCard(Frozen):
     observation: str
     unobserved: tuple[str, ...] = ()
     """Variables with a part that varies and that no weighted sum of the observation gives."""
+    missed: tuple[str, ...] = ()
+    """Those of `unobserved` that the fitness or the success reads."""
     body: str = ""
     """Mass [kg] and strength [N, N m] of the robot in words; empty if unknown."""
     reset: str

@@ -72,6 +72,7 @@ def measure_card(
         policies = trivial_policies(envs)
         recordings = {name: record_episodes(envs, policy, watch=watch) for name, policy in policies.items()}
     fixed = envs.beyond_actions()
+    unobserved = tuple(_unobserved(seen, _known_at_start(envs)))
     episodes = [recording.episode for recording in recordings.values()]
     return TaskCard(
         reference=reference or str(task.path),
@@ -87,7 +88,8 @@ def measure_card(
         action_high=_rounded(envs.action_high),
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
-        unobserved=tuple(_unobserved(seen, _known_at_start(envs))),
+        unobserved=unobserved,
+        missed=tuple(name for name in unobserved if name in _read_by_metric(task, episodes[0])),
         body=envs.body_words,
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
@@ -129,6 +131,26 @@ def _unobserved(steps: Sequence[Step], names: Sequence[str]) -> Iterator[str]:
     for name, parts in zip(names, left.split([part.shape[1] for part in rows[1:]], 1), strict=True):
         if bool((parts.square().mean(0) > _UNEXPLAINED).any()):
             yield name
+
+
+class _Noted(dict[str, Tensor]):
+    """Variables that keep the names of those which are read."""
+
+    def __init__(self, values: Mapping[str, Tensor]) -> None:
+        super().__init__(values)
+        self.names: set[str] = set()
+
+    def __getitem__(self, name: str) -> Tensor:
+        self.names.add(name)
+        return super().__getitem__(name)
+
+
+def _read_by_metric(task: Task, episode: Episode) -> set[str]:
+    """Return the names of the variables that fitness and success read."""
+    noted = _Noted(episode)
+    lived = episode.lengths, episode.terminated, episode.control_step_s, episode.max_steps
+    measure_episodes(task, Episode(noted, *lived))
+    return noted.names
 
 
 def _ends_pay(episodes: Sequence[Episode]) -> bool:

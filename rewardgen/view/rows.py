@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from rewardgen.core.formatting import first_sentence, with_spread
 from rewardgen.llm.analysis_text import origin_text
-from rewardgen.store.history import History, Phase
+from rewardgen.store.history import History, Phase, is_ablation
 from rewardgen.store.progress import Live
 from rewardgen.store.records import CandidateRecord, CandidateResult, SliceFailure, SliceResult, Verdict
 
@@ -74,7 +74,8 @@ def final_rows(history: History, live: Live) -> list[Row]:
     rows = []
     for id in history.finalists:
         record = history.record(id)
-        operator, idea = (record.candidate.operator, _idea(record)) if record else ("baseline", "")
+        other = "the same reward without its `observe`" if is_ablation(id) else ""
+        operator, idea = (record.candidate.operator, _idea(record)) if record else ("baseline", other)
         row = _training_row(Row(id, operator, "waiting", idea, best=id == chosen), "final", history, live)
         rows.append(row if history.has_fitness else row._replace(merit=None, course=()))
     return rows

@@ -4,13 +4,16 @@ import pytest
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
+from rewardgen.search.assembly import planned
 from rewardgen.search.evolve import Evolve, in_vain
 from rewardgen.search.judge import FitnessJudge
 from rewardgen.search.strategy import LENSES
-from tests.builders import record
+from tests.builders import card, record
 from tests.search.offspring import behind
+from tests.search.parts import Crew, a_search
 
 JUDGE = FitnessJudge()
+MODEL = {"model": "openai/x"}
 
 
 def plan(records, generation, candidates, seed):
@@ -141,7 +144,36 @@ def test_one_candidate_of_a_later_generation_gives_policies_more_to_see_where_th
     assert {slot.operator for slot in Evolve(config, JUDGE).plan([], 0)} == {"draft"}
 
 
-MODEL = {"model": "openai/x"}
+def test_a_search_that_stalls_shows_policies_more_where_evidence_may_decide():
+    gaining = [record("g00-k0", 1.0, 1.0), record("g01-k0", 5.0, 5.0)]
+    stalled = [record("g00-k0", 5.0, 5.0), record("g01-k0", 1.0, 1.0)]
+
+    def operators(records, **changes):
+        config = RunConfig(task="point", candidates=6, **changes)
+        return [slot.operator for slot in Evolve(config, JUDGE).plan(records, 2)]
+
+    assert "observe" not in operators(gaining, **MODEL)
+    assert operators(stalled, **MODEL).count("observe") == 1
+    assert "observe" not in operators(stalled, evolve_observation=False, **MODEL)
+    assert "observe" not in operators(stalled), "the built-in designer writes none"
+
+
+@pytest.mark.parametrize(
+    ("missed", "trainer", "option", "planned_option"),
+    [
+        (("place",), "ppo", None, None),
+        ((), "ppo", None, False),
+        (("place",), "sb3-ppo", None, False),
+        ((), "ppo", True, True),
+        (("place",), "ppo", False, False),
+    ],
+)
+def test_evidence_is_a_variable_that_only_the_fitness_reads_and_a_policy_that_can_be_shown_it(
+    missed, trainer, option, planned_option
+):
+    config = RunConfig(task="point", evolve_observation=option, **MODEL)
+    found = planned(config, card(missed=missed), trainer)
+    assert found.evolve_observation is planned_option
 
 
 @pytest.mark.parametrize("option", [{"stages": True} | MODEL, {"evolve_observation": True} | MODEL])
@@ -156,3 +188,20 @@ def test_the_built_in_designer_writes_no_stages():
     assert "--model" in caught.value.hint
     with pytest.raises(UsageError, match="writes no observations"):
         RunConfig(task="point", evolve_observation=True)
+
+
+@pytest.mark.parametrize("shows", [True, False])
+def test_designers_are_told_of_observe_where_a_parent_has_one_or_they_are_asked_for_it(tmp_path, shows):
+    source = "OBSERVED = ('up',)\n\n\ndef observe(speed):\n    return speed[:, None]\n\n\n" if shows else ""
+    told = []
+
+    class Designing(Crew):
+        async def design(self, request):
+            told.append((request.operator, request.evolve_observation))
+            candidate = await super().design(request)
+            return candidate.model_copy(update={"source": source + candidate.source})
+
+    search, _ = a_search(tmp_path, Designing(fitness=lambda id: 9.0), generations=3, **MODEL)
+    search()
+    others = {allowed for operator, allowed in told if operator not in ("observe", "draft")}
+    assert ("observe", True) in told and ("draft", False) in told and others == {shows}

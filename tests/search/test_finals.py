@@ -1,8 +1,10 @@
 import pytest
 
 from rewardgen.search import finals
-from rewardgen.store.history import History
-from rewardgen.store.records import BASELINES, Candidate
+from rewardgen.search.context import ablations
+from rewardgen.store.history import ABLATED, History
+from rewardgen.store.records import BASELINES, Candidate, Training
+from rewardgen.store.run_folder import RunFolder
 from tests.builders import card, failed_slice, slice_result
 from tests.search.parts import Crew, Listener, a_search
 
@@ -194,3 +196,72 @@ def test_if_the_human_reward_fails_the_sparse_one_is_compared_with_to_the_end(tm
     assert opened(history) == {summary.chosen: 10, "human": 5, "sparse": 10}
     assert summary.against_sparse == "on par"
     assert "The human reward failed to train" in summary.conclusion
+
+
+# The same reward without its `observe`.
+
+SEEING = """OBSERVED = ("place",)  # which the task hides
+
+
+def observe(speed, *, scale: float = 2.0):
+    return scale * speed[:, None]
+
+
+# Pay.
+def compute_reward(speed):
+    return {"speed": speed}
+"""
+
+
+class Seeing(Crew):
+    """Rewards that show policies more; without it they are worth little."""
+
+    def __init__(self, failing=None, **options):
+        super().__init__(fitness=lambda id: 1.0 if id.endswith(ABLATED) else 9.0, **options)
+        self.fails = failing
+        self.sources = {}
+
+    async def design(self, request):
+        return (await super().design(request)).model_copy(update={"source": SEEING})
+
+    def _slice(self, id, seed):
+        return failed_slice(id, seed) if id == self.fails and seed >= 5000 else super()._slice(id, seed)
+
+    def train(self, rewards, slices, *args, **options):
+        self.sources |= {reward.candidate_id: reward.source for reward in rewards}
+        return super().train(rewards, slices, *args, **options)
+
+
+def test_a_winner_that_shows_policies_more_is_compared_with_itself_without_that(tmp_path):
+    crew = Seeing()
+    search, history = a_search(tmp_path, crew, generations=1, final_seeds=20)
+    summary = search()
+    bare = f"{summary.chosen}-without-observe"
+    assert opened(history) == {summary.chosen: 5, "human": 5, "sparse": 5, bare: 5}
+    assert "It beats the same reward without its `observe` (1" in summary.conclusion
+    assert crew.sources[bare] == '# Pay.\ndef compute_reward(speed):\n    return {"speed": speed}\n'
+    assert History.load(RunFolder(tmp_path)).summary == summary
+
+
+def test_a_comparison_that_fails_to_train_takes_nothing_from_the_winner(tmp_path):
+    search, history = a_search(tmp_path, Seeing(failing="g00-k0-without-observe"), generations=1, final_seeds=5)
+    summary = search()
+    assert summary.chosen == "g00-k0" and history.finalists[0] == "g00-k0"
+    assert "without" not in summary.conclusion and "non-finite" in summary.rows[-1].failure
+
+
+def test_if_a_winner_fails_the_next_one_is_compared_with_itself(tmp_path):
+    search, history = a_search(tmp_path, Seeing(failing="g00-k0"), generations=1, final_seeds=5)
+    assert search().chosen == "g00-k1"
+    assert [id for id in history.finalists if id.endswith(ABLATED)] == ["g00-k1-without-observe"]
+
+
+def test_nothing_is_compared_where_policies_do_not_see_what_a_reward_shows(tmp_path):
+    for changes in ({"trainer": "sb3-ppo"}, {"fitness": ""}):
+        history = a_history()
+        history.designed["best", 0] = Candidate(id="best", generation=0, operator="draft", source=SEEING)
+        history.training = Training(trainer=changes.get("trainer", "ppo"), settings={"env_steps": 1000})
+        history.card = card(fitness=changes.get("fitness", "Metres."))
+        assert ablations(history) == 0
+    history.card = card()
+    assert ablations(history) == 1

@@ -47,6 +47,12 @@ def test_variables_that_no_weighted_sum_of_the_observation_gives_are_named():
     assert card_of("hopper").unobserved == ("x_position", "healthy")
 
 
+def test_variables_that_the_fitness_reads_and_the_observation_hides_are_missed(tmp_path):
+    stop = card_of("tests/recorded/observation/stop_at_six.py")
+    assert "x_position" in stop.missed and set(stop.missed) <= set(stop.unobserved)
+    assert card_of("hopper").missed == (), "x_position is unobserved, but the fitness reads the velocity"
+
+
 def test_the_card_never_shows_code_of_fitness_or_success(tmp_path):
     text = card_of(point(tmp_path, ("< 0.1)", "< 0.1357)"))).model_dump_json()
     assert "0.1357" not in text and "episode.share" not in text
