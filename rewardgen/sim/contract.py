@@ -24,12 +24,7 @@ class Problem(NamedTuple):
 
 
 class Named(dict[str, Any]):
-    """Values by name for task code; the error of an unknown name suggests a known one.
-
-    Args:
-        what: Name of the mapping in task code.
-        values: Values by name.
-    """
+    """Values by name for task code, where they are called `what`; an unknown name's error suggests a known one."""
 
     def __init__(self, what: str, values: Mapping[str, Any]) -> None:
         super().__init__(values)
@@ -59,30 +54,24 @@ def variable_problems(declared: Mapping[str, Var], values: Any, num_envs: int) -
     if problems := mapping_problems("variables", values):
         return problems
     problems = [_undeclared(name, declared) for name in values if name not in declared]
-    problems += [
-        Problem(
-            f"variable `{name}` is declared but not returned",
-            f'return it from `variables`, as `{{"{name}": values}}`{_like(name, values)}',
-        )
-        for name in declared
-        if name not in values
-    ]
     for name, variable in declared.items():
         if name in values:
             problems += _value_problems(name, variable, values[name], num_envs)
+        else:
+            hint = f'return it from `variables`, as `{{"{name}": values}}`'
+            problems.append(Problem(f"variable `{name}` is declared but not returned", hint))
     return problems
 
 
 def _value_problems(name: str, variable: Var, value: Any, num_envs: int) -> list[Problem]:
-    shape: list[int] = [*value.shape] if isinstance(value, Tensor) else []
-    wide = len(shape) == 2 and shape[0] == num_envs and (shape[1],) != variable.shape
-    if not wide or not 1 < shape[1] <= _MOST_PARTS:
-        return tensor_problems(f"variable `{name}`", value, (num_envs, *variable.shape))
-    parts = ", ".join(f'"part {number}"' for number in range(1, shape[1] + 1))
-    hint = f'name each: `{name} = Var("{variable.unit}", "...", parts=({parts}))`'
-    hint += ", or return one number per env, as `values[:, 0]` (N,)" if not variable.parts else ""
-    declared = f"{len(variable.parts)} parts are" if variable.parts else "no `parts` are"
-    return [Problem(f"variable `{name}` has {shape[1]} values per env, and {declared} declared", hint)]
+    problems = tensor_problems(f"variable `{name}`", value, (num_envs, *variable.shape))
+    size = value.shape[1] if isinstance(value, Tensor) and value.ndim == 2 else 0
+    if not problems or not 1 < size <= _MOST_PARTS:
+        return problems
+    parts = ", ".join(f'"part {number}"' for number in range(1, size + 1))
+    hint = f'name each: `{name} = Var("{variable.unit}", "...", parts=({parts}))`, or return one number per env'
+    declared = len(variable.parts) or "no"
+    return [Problem(f"variable `{name}` has {size} values per env, and {declared} `parts` are declared", hint)]
 
 
 def _undeclared(name: str, declared: Mapping[str, Var]) -> Problem:
@@ -91,22 +80,12 @@ def _undeclared(name: str, declared: Mapping[str, Var]) -> Problem:
     return Problem(f"variable `{name}` is not declared", f"did you mean `{close}`? or {hint}" if close else hint)
 
 
-def _like(name: str, values: Mapping[str, Any]) -> str:
-    close = nearest(name, values)
-    return f"; `{close}` is there" if close else ""
-
-
 def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: bool = False) -> list[Problem]:
-    """Find problems of a tensor.
-
-    Args:
-        what: Name of the tensor in messages.
-        value: Value to check.
-        shape: Required shape; -1 stands for any size.
-        boolean: Require bool; otherwise any real type.
-    """
+    """Find problems of a tensor, called `what` in messages; -1 in its shape stands for any size."""
     if not isinstance(value, Tensor):
-        return [Problem(f"{what} is {type(value).__name__}, expected a torch tensor", _tensor_hint(value))]
+        hint = "compute it from tensors, one value for each env, without numpy, `float()`, `bool()` and `.item()`"
+        hint = "end the method with `return`" if value is None else hint
+        return [Problem(f"{what} is {type(value).__name__}, expected a torch tensor", hint)]
     actual = tuple(value.shape)
     if len(actual) != len(shape) or any(want not in (-1, size) for size, want in zip(actual, shape, strict=True)):
         expected = str(shape).replace("-1", "k")
@@ -118,16 +97,6 @@ def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: b
     return []
 
 
-def _tensor_hint(value: Any) -> str:
-    if value is None:
-        return "end the method with `return`"
-    if isinstance(value, Mapping | tuple | list):
-        return "put them side by side in one tensor, as with `torch.stack((one, other), -1)`"
-    if hasattr(value, "__array__"):
-        return "compute it with torch instead of numpy, from tensors"
-    return "compute it from tensors, one value for each env, without `float()`, `bool()` and `.item()`"
-
-
 def _shape_hint(actual: tuple[int, ...], shape: tuple[int, ...]) -> str:
     num_envs = shape[0]
     if actual == (num_envs,):
@@ -136,10 +105,7 @@ def _shape_hint(actual: tuple[int, ...], shape: tuple[int, ...]) -> str:
         return "take the only entry of each env: `values[:, 0]`"
     if len(actual) == 2 and actual[1] == num_envs and shape == (num_envs,):
         return "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
-    if not actual:
-        return "one value for each env, not one for all: reduce over the last axis at most, as with `x.sum(-1)`"
-    axis = f"the first axis is the envs, here {num_envs}"
-    return axis if actual[0] == num_envs else f"{axis}: `x[:, 0]` is an entry of each env, `x[0]` the first env's own"
+    return f"the first axis is the envs, here {num_envs}: `x[:, 0]` is an entry of each env, `x[0]` the first env's own"
 
 
 def termination_problems(causes: Any, num_envs: int) -> list[Problem]:
@@ -167,15 +133,8 @@ def state_problems(state: Any, num_envs: int, nq: int, nv: int) -> list[Problem]
         hint = "return positions (n, nq), velocities (n, nv), and if it draws any, goals as {name: tensor}"
         return [Problem("`reset` does not return two tensors", hint)]
     problems = _goal_problems(state[2], num_envs) if len(state) == 3 else []
-    for what, value, size, start in (
-        ("the first result of `reset`, positions,", state[0], nq, "sim.qpos0.repeat(draw.num_envs, 1)"),
-        ("the second result of `reset`, velocities,", state[1], nv, "torch.zeros_like(sim.qvel)"),
-    ):
-        for problem in tensor_problems(what, value, (num_envs, size)):
-            misshapen = isinstance(value, Tensor) and tuple(value.shape) != (num_envs, size)
-            hint = f"one row for each env that begins, as in `{start}`: there are `draw.num_envs` of them"
-            problems.append(problem._replace(hint=hint) if misshapen else problem)
-    return problems
+    problems += tensor_problems("the first result of `reset`, positions,", state[0], (num_envs, nq))
+    return problems + tensor_problems("the second result of `reset`, velocities,", state[1], (num_envs, nv))
 
 
 @contextmanager

@@ -17,11 +17,8 @@ _GOLDEN = 0x9E3779B97F4A7C15
 class Draws:
     """Random numbers for n envs, one stream each: SplitMix64 (Steele, Lea and Flood, 2014) of (stream, position).
 
-    An env draws the same numbers whichever envs are drawn with it.
-
-    Args:
-        streams: One key per env, (n,) int64, from `stream_keys`.
-        difficulty: Difficulty of the starts, in (0, 1]; see `VecEnv.ease`.
+    An env draws the same numbers whichever envs are drawn with it. `streams` are (n,) int64, from `stream_keys`; the
+    difficulty of the starts is in (0, 1], see `VecEnv.ease`.
     """
 
     def __init__(self, streams: Tensor, difficulty: float = 1.0) -> None:

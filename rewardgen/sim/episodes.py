@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, UnknownName, did_you_mean
+from rewardgen.core.errors import UnknownName, did_you_mean
 from rewardgen.sim.tensors import as_column
 from rewardgen.sim.vec_env import ActFunction, Step, VecEnv
 
@@ -59,11 +59,8 @@ class Episode(Mapping[str, Tensor]):
 
     def __getattr__(self, name: str) -> Tensor:
         values = self.__dict__.get("_values", {})
-        hint = (
-            f'read it as `episode["{name}"]`'
-            if name in values
-            else did_you_mean(name, [member for member in dir(Episode) if member[0] != "_"])
-        )
+        members = [member for member in dir(Episode) if member[0] != "_"]
+        hint = f'read it as `episode["{name}"]`' if name in values else did_you_mean(name, members)
         raise UnknownName(f"`episode` has no attribute `{name}`", hint)
 
     def __iter__(self) -> Iterator[str]:
@@ -106,36 +103,25 @@ class Episode(Mapping[str, Tensor]):
             values: Values, or a condition.
             seconds: Duration before the end [s]: return the mean of values, or the share of the duration in which a
                 condition holds. Missing time of a shorter episode counts as False.
-
-        Raises:
-            TaskError: A time is negative.
         """
-        if seconds < 0.0:
-            raise TaskError(f"`episode.last` is asked for {seconds:g} s", "give the time before the end, such as 0.5")
         if seconds == 0.0:
             return values[self.lengths - 1, torch.arange(len(self.lengths), device=self.lengths.device)]
         steps = max(1, round(seconds / self.control_step_s))
         late = torch.arange(len(values), device=self.lengths.device)[:, None] >= self.lengths - steps
         rows = (late & self.mask).view(*late.shape, *[1] * (values.ndim - 2))
-        count = (
-            steps if values.dtype == torch.bool else self.lengths.clamp(max=steps).view(-1, *[1] * (values.ndim - 2))
-        )
+        count = steps if values.dtype == torch.bool else as_column(self.lengths.clamp(max=steps), values[0])
         return torch.where(rows, values.double(), 0.0).sum(0) / count
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One episode of each of N envs.
-
-    Attributes:
-        episode: Episodes, as `fitness` and `success` get them.
-        endings: Ending of each env's episode: a termination cause, or `time limit`.
-        inputs: Recorded inputs of rewards, name to (T, N, ...); includes the episode's values.
-    """
+    """One episode of each of N envs."""
 
     episode: Episode
     endings: tuple[str, ...]
+    """Ending of each env's episode: a termination cause, or `time limit`."""
     inputs: dict[str, Tensor]
+    """Recorded inputs of rewards, name to (T, N, ...); includes the episode's values."""
 
     def of_envs(self, part: slice) -> Recording:
         """The episodes of some envs, as if recorded alone."""
@@ -166,13 +152,7 @@ def trivial_policies(envs: VecEnv) -> dict[TrivialPolicy, ActFunction]:
 
 
 def with_previous(current: Mapping[str, Tensor], earlier: Mapping[str, Tensor], first: Tensor) -> dict[str, Tensor]:
-    """Return inputs of rewards: values, and `prev_` of each, which on an episode's first step is the value itself.
-
-    Args:
-        current: Values by name, (M, ...).
-        earlier: Values one control step earlier; ignored on first steps.
-        first: True for an episode's first step, (M,) bool.
-    """
+    """Return inputs of rewards, (M, ...): values, and `prev_` of each, on an episode's first step the value itself."""
     previous = {
         f"prev_{name}": torch.where(as_column(first, value), value, earlier[name]) for name, value in current.items()
     }

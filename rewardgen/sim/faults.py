@@ -41,13 +41,7 @@ _HINTS = (
 def task_faults(path: Path, method: str = "", device: torch.device | None = None) -> Iterator[None]:
     """Turn an exception of task code into a `TaskError` with the method and the line, or with a refused file.
 
-    Args:
-        path: Task file.
-        method: Called method, for exceptions without a frame in the task file.
-        device: Default device of new tensors.
-
-    Raises:
-        TaskError: The code raised.
+    `method` is the called one, for exceptions without a frame in the task file; `device` that of new tensors.
     """
     try:
         with nullcontext() if device is None or device.type == "cpu" else device:

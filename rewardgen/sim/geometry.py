@@ -36,11 +36,7 @@ def can_touch(model: mujoco.MjModel, some: Iterable[int], others: Iterable[int])
 
 
 def check_contacts(model: mujoco.MjModel) -> None:
-    """Refuse contact sensors that can never report a contact.
-
-    Raises:
-        TaskError: Two parts that `Touching` or `ContactForce` names can never touch.
-    """
+    """Raise a TaskError if two parts that `Touching` or `ContactForce` names can never touch."""
     for index in range(model.nsensor):
         sensor = model.sensor(index)
         if model.sensor_type[index] == mujoco.mjtSensor.mjSENS_CONTACT and sensor.name.startswith(OWN_SENSORS):
@@ -71,8 +67,7 @@ def _collide(model: mujoco.MjModel, one: int, other: int) -> bool:
 def lowest_point(model: mujoco.MjModel, geom: int, position: Tensor, rotation: Tensor) -> Tensor:
     """Return the height of a geom's lowest point, (N,) [m], from its centre (N, 3) and rotation matrix by rows (N, 9).
 
-    Raises:
-        TaskError: The geom is a plane, a height field or another shape without a lowest point.
+    Raises a TaskError if the geom is a plane, a height field or another shape without a lowest point.
     """
     size = model.geom_size[geom].tolist()
     down = rotation[:, 6:]  # components of the world's z along the geom's axes

@@ -33,16 +33,10 @@ _UNBOUNDED = 1.0
 
 
 class ActionCoder:
-    """Converts the numbers that policies return into actions of a space.
+    """Converts the numbers that policies return into actions of a space; its entries may have names.
 
-    A choice among n options is n numbers, of which the largest wins; rewards read 1 for the winner, else 0.
-
-    Args:
-        space: `Box`, `Discrete`, `MultiDiscrete` or `MultiBinary`.
-        names: Names of all entries, if known.
-
-    Raises:
-        TaskError: The space is of another kind.
+    A choice among n options is n numbers, of which the largest wins; rewards read 1 for the winner, else 0. Raises a
+    TaskError if the space is no `Box`, `Discrete`, `MultiDiscrete` or `MultiBinary`.
     """
 
     def __init__(self, space: spaces.Space[Any], names: Sequence[str] = ()) -> None:
@@ -88,18 +82,8 @@ class ActionCoder:
 
     def decoded(self, taken: np.ndarray) -> Any:
         """Return the action of one environment, from the numbers that rewards read, (A,)."""
-        space = self._space
-        if isinstance(space, spaces.Box):
-            whole = np.issubdtype(space.dtype, np.integer)
-            return (taken.round() if whole else taken).reshape(space.shape).astype(space.dtype)
-        if isinstance(space, spaces.MultiBinary):
-            return taken.astype(np.int8).reshape(space.shape)
-        ends = np.cumsum(self.choices)
-        chosen = [int(part.argmax()) for part in np.split(taken, ends[:-1])]
-        if isinstance(space, spaces.Discrete):
-            return space.start + chosen[0]
-        assert isinstance(space, spaces.MultiDiscrete)
-        return (np.array(chosen).reshape(space.nvec.shape) + space.start).astype(space.dtype)
+        whole = isinstance(self._space, spaces.Box) and np.issubdtype(self._space.dtype, np.integer)
+        return spaces.unflatten(self._space, taken.round() if whole else taken.copy())
 
 
 class GymReading(NamedTuple):
@@ -125,21 +109,10 @@ class GymReading(NamedTuple):
 
 
 class GymVecEnv(VecEnv):
-    """The `VecEnv` of Gymnasium environments.
+    """The `VecEnv` of Gymnasium environments, made with a time limit of at least `episode_steps`.
 
-    Args:
-        path: Task file, for messages.
-        make: Makes one environment, with a time limit of at least `episode_steps`.
-        reading: Values to read from an environment.
-        coder: Converts actions.
-        seeds: One seed per group of environments.
-        envs_per_seed: Environments of each seed.
-        episode_steps: Control steps of a full episode.
-        control_step_s: Duration of a control step [s].
-        rows_per_env: Rows of tensors per environment, such as the agents of a game.
-
-    Raises:
-        TaskError: The environment raised, or the variables break their contract.
+    An environment may have several rows of tensors, as for the agents of a game. Raises a TaskError if an environment
+    raises, or the variables break their contract.
     """
 
     device = torch.device("cpu")
@@ -270,7 +243,7 @@ class GymVecEnv(VecEnv):
 
     def _observed(self) -> int:
         self._space = readable(self._envs[0].observation_space)
-        return seen_size(self._space)
+        return spaces.flatdim(self._space)
 
     def _advance(self, index: int, taken: np.ndarray) -> None:
         """Step one environment, with actions as rewards read them, (rows, A)."""
@@ -304,7 +277,7 @@ class GymVecEnv(VecEnv):
 
     def _see(self, index: int, observation: Any) -> None:
         self._raw[index] = observation
-        self._flat[index] = seen_numbers(self._space, observation)
+        self._flat[index] = np.asarray(spaces.flatten(self._space, observation))
 
     def _read(self, info: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
         infos = {key: torch.from_numpy(values.copy()).float() for key, values in info.items()}
@@ -381,18 +354,6 @@ def readable(space: spaces.Space[Any]) -> spaces.Space[Any]:
     elif isinstance(space, _NUMBERS):
         return space
     raise TaskError(f"its observations are {type(space).__name__}", "wrap the environment so that it observes numbers")
-
-
-def seen_numbers(space: spaces.Space[Any], observation: Any) -> np.ndarray:
-    """Flatten an observation to the row of numbers that a policy sees; `space` is a result of `readable`."""
-    if isinstance(space, spaces.Dict):
-        return np.concatenate([seen_numbers(part, observation[key]) for key, part in space.items()])
-    return np.asarray(spaces.flatten(space, observation))
-
-
-def seen_size(space: spaces.Space[Any]) -> int:
-    """Return the size of a row of `seen_numbers`."""
-    return spaces.flatdim(space)
 
 
 def _stacked(raw: Sequence[Any]) -> Any:

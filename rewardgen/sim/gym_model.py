@@ -69,8 +69,7 @@ def readable_off(quantity: Quantity) -> bool:
 class ModelReader:
     """Reads quantities from the states of N environments of one model file.
 
-    Raises:
-        TaskError: The model lacks a part, or a state does not determine a quantity.
+    Raises a TaskError if the model lacks a part, or a state does not determine a quantity.
     """
 
     def __init__(self, path: Path, quantities: Mapping[str, Quantity], num_envs: int) -> None:

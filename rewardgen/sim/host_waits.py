@@ -23,12 +23,7 @@ _SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy", "new_tensor"
 
 
 class HostWaits(TorchFunctionMode):
-    """Context that records the usual calls that make a host wait.
-
-    Attributes:
-        reads: Names of calls for which the host needs numbers of the device.
-        sends: Names of calls that send numbers to the device.
-    """
+    """Context that records the names of the usual calls that make a host wait: of `_READS`, `_SENDS` and the like."""
 
     def __init__(self) -> None:
         super().__init__()

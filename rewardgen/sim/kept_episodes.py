@@ -23,15 +23,12 @@ _LENGTHS = "lengths"
 
 
 class KeptInputs(NamedTuple):
-    """Inputs of rewards over several episodes, one after the other.
-
-    Attributes:
-        inputs: Variables, `action`, and `prev_` of each, name to (M, ...) float32.
-        lengths: Control steps of each episode; their sum is M.
-    """
+    """Inputs of rewards over several episodes, one after the other."""
 
     inputs: dict[str, Tensor]
+    """Variables, `action`, and `prev_` of each, name to (M, ...) float32."""
     lengths: tuple[int, ...]
+    """Control steps of each episode; their sum is M."""
 
 
 def choose_episodes(fitness: Tensor, count: int) -> list[int]:
@@ -42,12 +39,9 @@ def choose_episodes(fitness: Tensor, count: int) -> list[int]:
 
 
 def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = False) -> bytes:
-    """Return the content of a file with some of N episodes, up to their ends, in the order of `chosen`.
+    """Return the content of a file with the `chosen` of N episodes, in that order, up to their ends.
 
-    Args:
-        episode: Episodes of N envs.
-        chosen: Indices of the episodes.
-        hidden: Include inputs that only the task's own rewards may read.
+    With `hidden` it includes inputs that only the task's own rewards may read.
     """
     lengths = [int(episode.lengths[env]) for env in chosen]
     arrays = {
@@ -63,11 +57,7 @@ def pack_episodes(episode: Episode, chosen: Sequence[int], *, hidden: bool = Fal
 
 
 def load_episodes(path: Path) -> KeptInputs:
-    """Read a file of `pack_episodes`.
-
-    Raises:
-        RunFolderError: The file is missing or damaged.
-    """
+    """Read a file of `pack_episodes`; raise a RunFolderError if it is missing or damaged."""
     try:
         arrays = read_arrays(path)
         lengths = tuple(arrays.pop(_LENGTHS).tolist())

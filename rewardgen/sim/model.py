@@ -26,8 +26,7 @@ Role = Literal["robot", "object", "world"]
 def load_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = None) -> mujoco.MjModel:
     """Compile an MJCF file that a policy can act in; see `compile_model`.
 
-    Raises:
-        TaskError: The file does not compile, an actuator has no control range, or a variable's parts never touch.
+    Raises a TaskError, too, if an actuator has no control range, or a variable's parts never touch.
     """
     model = compile_model(path, prepare)
     _check_actuators(model, path)
@@ -38,12 +37,7 @@ def load_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = Non
 def compile_model(path: Path, prepare: Callable[[mujoco.MjSpec], None] | None = None) -> mujoco.MjModel:
     """Compile an MJCF or URDF file, without MuJoCo's automatic reset, which would hide a divergence.
 
-    Args:
-        path: Model file.
-        prepare: Changes the model before compilation; all parts have names by then.
-
-    Raises:
-        TaskError: The file does not compile.
+    `prepare` changes the model before compilation; all parts have names by then. Raises a TaskError if it fails.
     """
     # Without this, MuJoCo logs warnings to a file in the working folder; `restore_diverged` reports divergences.
     mujoco.set_mju_user_warning(lambda message: None)
@@ -93,8 +87,7 @@ def name_parts(spec: mujoco.MjSpec) -> None:
 def find_model(name: object, task_file: Path) -> Path:
     """Return the model file that a task file names: a path relative to the task file, or a name of `model_asset`.
 
-    Raises:
-        TaskError: The task file names no model, or the file is missing.
+    Raises a TaskError if the task file names no model, or the file is missing.
     """
     if not isinstance(name, str):
         raise TaskError(f"{task_file.name} names no model", 'set `model = "robot.xml"`, a file beside it, in the class')

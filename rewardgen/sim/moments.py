@@ -19,12 +19,7 @@ _STRAIGHT = 0.03
 
 
 def row_values(values: Tensor, part: int | None) -> Tensor:
-    """Return a row of a table of episodes, (T, N).
-
-    Args:
-        values: Values of a variable, (T, N, ...).
-        part: Index of a part; None for a scalar, or for the norm of a vector.
-    """
+    """Return a row of a table of episodes, (T, N): a part of a variable (T, N, ...); of a vector, None is the norm."""
     if values.dim() == 2:
         return values
     flat = values.flatten(2)
@@ -32,15 +27,11 @@ def row_values(values: Tensor, part: int | None) -> Tensor:
 
 
 def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Tensor:
-    """Return the ranges of the rows that decide the moments, (R,) float64; 0 for all other rows.
+    """Return the ranges of the rows (S, R) that decide the moments, (R,) float64; 0 for all other rows.
 
-    The parts of a vector share their widest range, so that a tremble of one part beside metres of another has no
-    weight. Rows that are 0 or 1 throughout, constant up to rounding, or not finite do not count.
-
-    Args:
-        series: Rows of the table, (S, R).
-        owners: Variable of each row.
-        leading: Variables that decide the moments.
+    Those are the rows of `leading` variables; `owners` are the variables of all rows. The parts of a vector share their
+    widest range, so that a tremble of one part beside metres of another has no weight. Rows that are 0 or 1 throughout,
+    constant up to rounding, or not finite do not count.
     """
     low, high = series.double().aminmax(dim=0)
     span = high - low
@@ -54,10 +45,8 @@ def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Te
 
 
 def leading_variables(units: Mapping[str, str]) -> set[str]:
-    """Return the variables that decide the moments: states, because rates jump at contacts; rates without a state.
-
-    Args:
-        units: Unit of each variable.
+    """Return the variables that decide the moments, of all with their units: states, because rates jump at contacts;
+    rates without a state.
     """
     return {name for name, unit in units.items() if "/s" not in unit} or {*units}
 
@@ -73,13 +62,8 @@ def crossings(values: Tensor) -> int:
 def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:
     """Choose the first step, the last, then repeatedly the step at which a row is farthest from linear interpolation.
 
-    Args:
-        series: Rows of one episode, (T, R).
-        span: Span of each row, (R,); a row with span 0 does not count.
-        most: Largest number of moments, at least 2.
-
-    Returns:
-        Step indices in order; fewer than `most` if all rows are nearly linear between the moments.
+    Takes rows of one episode, (T, R), and their spans, (R,), 0 for rows that do not count. Returns `most` >= 2 step
+    indices in order; fewer if all rows are nearly linear between the moments.
     """
     rows = span > 0
     scaled = series[:, rows].double() / span[rows]

@@ -28,7 +28,17 @@ _VARIED = {
 
 
 class CpuSimulator(LiveFields):
-    """A `Simulator` of N envs over `mujoco.batch`, with the arguments of `SimulatorFactory`."""
+    """A `Simulator` of N envs over `mujoco.batch`.
+
+    Args:
+        model: The compiled model, with MuJoCo's automatic reset switched off.
+        num_envs: N.
+        frame_skip: Physics steps per control step.
+        threads: Physics threads on the CPU.
+        contact_forces: Compute `cfrc_ext` after each control step.
+        current_fields: Compute derived fields of the state after a control step, as `mj_step1` does, instead of those
+            of the last physics substep.
+    """
 
     def __init__(
         self,

@@ -28,16 +28,7 @@ _UNLIMITED_SHIFT = {mujoco.mjtJoint.mjJNT_HINGE: (-math.pi, math.pi), mujoco.mjt
 
 
 class MujocoVecEnv(SimulatorEnv):
-    """The `VecEnv` of a MuJoCo model.
-
-    Args:
-        dynamics: The simulated part of the task.
-        simulator: N fresh envs of its model.
-        seeds: One seed per N / len(seeds) envs.
-
-    Raises:
-        TaskError: The dynamics break their contract.
-    """
+    """The `VecEnv` of a MuJoCo model; see `SimulatorEnv`."""
 
     view: SimView
 

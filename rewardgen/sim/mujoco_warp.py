@@ -64,8 +64,7 @@ collision_primitive.plane_capsule = _capsule_on_plane
 class WarpSimulator(LiveFields):
     """A `Simulator` of N envs over MuJoCo Warp. After construction the host never waits for the device.
 
-    Args:
-        device: `cuda`, the current one, or `cpu`; the other arguments are those of `SimulatorFactory`.
+    Its device is `cuda`, the current one, or `cpu`; the other arguments are those of `CpuSimulator`.
 
     Raises:
         MachineError: The device is missing, or its memory is too small for N envs.

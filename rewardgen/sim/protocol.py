@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import mujoco
@@ -114,33 +114,6 @@ class MujocoSimulator(Simulator, Protocol):
     model: mujoco.MjModel
 
 
-class SimulatorFactory(Protocol):
-    """Makes a simulator of a MuJoCo model: a function, or a class with these constructor arguments."""
-
-    def __call__(
-        self,
-        model: mujoco.MjModel,
-        num_envs: int,
-        frame_skip: int,
-        *,
-        threads: int,
-        contact_forces: bool,
-        current_fields: bool,
-    ) -> MujocoSimulator:
-        """Make a simulator.
-
-        Args:
-            model: The compiled model, with MuJoCo's automatic reset switched off.
-            num_envs: N.
-            frame_skip: Physics steps per control step.
-            threads: Physics threads on the CPU.
-            contact_forces: Compute `cfrc_ext` after each control step.
-            current_fields: Compute derived fields of the state after a control step, as `mj_step1` does, instead of
-                those of the last physics substep.
-        """
-        ...
-
-
 OWN_SENSORS = "rewardgen:"
 """Prefix of the names of sensors that rewardgen adds to a model."""
 MUJOCO_CPU = "mujoco-cpu"
@@ -148,7 +121,7 @@ ON_DEVICE = {"cuda": "mujoco-warp", "warp-cpu": "mujoco-warp-cpu"}
 """Simulator that replaces `MUJOCO_CPU` on a device, by device."""
 
 
-def _warp(device: str) -> SimulatorFactory:
+def _warp(device: str) -> Callable[..., MujocoSimulator]:
     def make(model: mujoco.MjModel, num_envs: int, frame_skip: int, **options: Any) -> MujocoSimulator:
         try:
             from rewardgen.sim.mujoco_warp import WarpSimulator
@@ -159,7 +132,8 @@ def _warp(device: str) -> SimulatorFactory:
     return make
 
 
-SIMULATORS: Registry[SimulatorFactory] = Registry("simulator")
+SIMULATORS: Registry[Callable[..., MujocoSimulator]] = Registry("simulator")
+"""Makers of a simulator of a MuJoCo model, with the arguments of `CpuSimulator`."""
 SIMULATORS.register(MUJOCO_CPU, CpuSimulator)
 SIMULATORS.register(ON_DEVICE["cuda"], _warp("cuda"))
 SIMULATORS.register(ON_DEVICE["warp-cpu"], _warp("cpu"))

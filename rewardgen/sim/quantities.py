@@ -56,12 +56,9 @@ class Part(NamedTuple):
 
 
 class Sensed(NamedTuple):
-    """A sensor that a quantity adds to the model.
+    """A sensor that a quantity adds to the model, of a part or of all: a type as in MuJoCo's `mjSENS_` constants.
 
-    Attributes:
-        kind: Type, as in MuJoCo's `mjSENS_` constants.
-        of: Part with the sensor; None for the whole model.
-        to: Part in whose frame the sensor measures, or the second of two parts.
+    `to` is the part in whose frame the sensor measures, or the second of two parts.
     """
 
     kind: str
@@ -118,8 +115,10 @@ def _quantity(
 class _Sensed:
     """A part of the model with quantities that are one sensor each."""
 
-    def __init__(self, name: str, kind: _Kind) -> None:
-        self.name, self._part, self._code = name, Part(kind, name), call(type(self).__name__, name)
+    _kind: _Kind
+
+    def __init__(self, name: str) -> None:
+        self.name, self._part, self._code = name, Part(self._kind, name), call(type(self).__name__, name)
 
     def _of(
         self,
@@ -156,8 +155,7 @@ class _Placed(_Sensed):
 class Body(_Placed):
     """A body of the model, by name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, "xbody")
+    _kind = "xbody"
 
     @property
     def local_velocity(self) -> Quantity:
@@ -219,15 +217,13 @@ class Body(_Placed):
 class Site(_Placed):
     """A site of the model, by name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, "site")
+    _kind = "site"
 
 
 class Geom(_Placed):
     """A geom of the model, by name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, "geom")
+    _kind = "geom"
 
     @property
     def clearance(self) -> Quantity:
@@ -239,8 +235,10 @@ class Geom(_Placed):
 class CentreOfMass(_Sensed):
     """The centre of mass of a body, by name, with all bodies that hang on it."""
 
+    _kind = "body"
+
     def __init__(self, body: str) -> None:
-        super().__init__(body, "body")
+        super().__init__(body)
 
     @property
     def position(self) -> Quantity:
@@ -255,22 +253,18 @@ class CentreOfMass(_Sensed):
         return self._of("velocity", "m/s", meaning, "SUBTREELINVEL", XYZ)
 
 
-class _Joint:
+class _Joint(_Sensed):
     """A joint with one degree of freedom."""
 
+    _kind = "joint"
     _type = mujoco.mjtJoint.mjJNT_HINGE
 
-    def __init__(self, name: str) -> None:
-        self.name, self._code = name, call(type(self).__name__, name)
-
-    def _of(self, name: str, unit: str, meaning: str, values: str, address: str) -> Quantity:
+    def _state(self, name: str, unit: str, meaning: str, values: str, address: str) -> Quantity:
         read = lambda sim: sim.field(values)[:, sim.joint(self.name, self._type, address)]  # noqa: E731
         return Quantity(unit, meaning, read=read, code=f"{self._code}.{name}")
 
     def _effort(self, name: str, unit: str) -> Quantity:
-        meaning = f"what the actuators exert on the joint {self.name}"
-        sensed = Sensed("JOINTACTFRC", Part("joint", self.name))
-        return _quantity(f"{self._code}.{name}", unit, meaning, sensed)
+        return self._of(name, unit, f"what the actuators exert on the joint {self.name}", "JOINTACTFRC")
 
 
 class Hinge(_Joint):
@@ -279,12 +273,12 @@ class Hinge(_Joint):
     @property
     def angle(self) -> Quantity:
         """Angle, not wrapped, (N,) [rad]."""
-        return self._of("angle", "rad", f"angle of the joint {self.name}", "qpos", "jnt_qposadr")
+        return self._state("angle", "rad", f"angle of the joint {self.name}", "qpos", "jnt_qposadr")
 
     @property
     def velocity(self) -> Quantity:
         """Angular velocity, (N,) [rad/s]."""
-        return self._of("velocity", "rad/s", f"angular velocity of the joint {self.name}", "qvel", "jnt_dofadr")
+        return self._state("velocity", "rad/s", f"angular velocity of the joint {self.name}", "qvel", "jnt_dofadr")
 
     @property
     def torque(self) -> Quantity:
@@ -300,12 +294,12 @@ class Slide(_Joint):
     @property
     def position(self) -> Quantity:
         """Position, (N,) [m]."""
-        return self._of("position", "m", f"position of the joint {self.name}", "qpos", "jnt_qposadr")
+        return self._state("position", "m", f"position of the joint {self.name}", "qpos", "jnt_qposadr")
 
     @property
     def velocity(self) -> Quantity:
         """Velocity, (N,) [m/s]."""
-        return self._of("velocity", "m/s", f"velocity of the joint {self.name}", "qvel", "jnt_dofadr")
+        return self._state("velocity", "m/s", f"velocity of the joint {self.name}", "qvel", "jnt_dofadr")
 
     @property
     def force(self) -> Quantity:
@@ -316,8 +310,7 @@ class Slide(_Joint):
 class Tendon(_Sensed):
     """A tendon of the model, by name."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, "tendon")
+    _kind = "tendon"
 
     @property
     def length(self) -> Quantity:

@@ -55,16 +55,9 @@ class Dynamics(Protocol):
 
 
 class SimulatorEnv(VecEnv):
-    """The `VecEnv` of a simulator, on the simulator's device.
+    """The `VecEnv` of a simulator of N new envs, on its device, with one seed per N / len(seeds) envs.
 
-    Args:
-        dynamics: Simulated part of the task.
-        simulator: N new envs.
-        seeds: One seed per N / len(seeds) envs.
-        view: View that `dynamics` reads; a `StateView` by default.
-
-    Raises:
-        TaskError: The dynamics break their contract.
+    `dynamics` reads the view, a `StateView` by default. Raises a TaskError if `dynamics` breaks its contract.
     """
 
     view: StateView
@@ -125,12 +118,7 @@ class SimulatorEnv(VecEnv):
             return self._dynamics.read(self.view)
 
     def place(self, qpos: Tensor, qvel: Tensor) -> Tensor:
-        """Put all envs into a state, as if their episodes began there, and return the observation, (N, O) float32.
-
-        Args:
-            qpos: Positions, (N, nq).
-            qvel: Velocities, (N, nv).
-        """
+        """Put all envs into a state (N, nq) and (N, nv), as if their episodes began there; return the observation."""
         self._simulator.reset(self._all, qpos, qvel)
         self.view.keep_start(self._all)
         self._begun(self._all)

@@ -103,11 +103,7 @@ class TransitionSet:
 
 
 def save_transitions(path: Path, bank: TransitionSet) -> None:
-    """Write a bank to an `.npz` file, atomically; equal banks make equal files.
-
-    Raises:
-        RunFolderError: The disk is full, or the folder cannot be written.
-    """
+    """Write a bank to an `.npz` file, atomically; equal banks make equal files. Raises a RunFolderError if it fails."""
     rows = {f"row.{name}": getattr(bank, name).numpy(force=True).astype(kind) for name, kind in _ROWS.items()}
     inputs = {f"input.{name}": value.numpy(force=True) for name, value in bank.inputs.items()}
     buffer = io.BytesIO()
@@ -117,14 +113,7 @@ def save_transitions(path: Path, bank: TransitionSet) -> None:
 
 
 def load_transitions(path: Path) -> TransitionSet:
-    """Read a bank.
-
-    Args:
-        path: An `.npz` file written by `save_transitions`.
-
-    Raises:
-        UsageError: The file is missing or damaged, or another version wrote it.
-    """
+    """Read a file of `save_transitions`; raise a UsageError if it is missing or damaged, or of another version."""
     try:
         return _bank(read_arrays(path))
     except (OSError, ValueError, KeyError, TypeError, UsageError) as error:
@@ -152,13 +141,8 @@ def differing(pair: Pair) -> set[str]:
 def between(rows: dict[str, Tensor], pair: Pair, shares: Tensor) -> dict[str, Tensor]:
     """Set the variables of a pair, and their `prev_`, to points on the line from worse to better.
 
-    Args:
-        rows: Inputs of rewards, (n, ...).
-        pair: Two situations.
-        shares: Points, (p,): 0 for worse, 1 for better.
-
-    Returns:
-        Inputs, (p * n, ...), one point after the other.
+    Takes inputs of rewards, (n, ...), and points, (p,): 0 for worse, 1 for better. Returns inputs, (p * n, ...), one
+    point after the other.
     """
     count = len(next(iter(rows.values())))
     placed = {name: value.repeat(len(shares), *[1] * (value.dim() - 1)) for name, value in rows.items()}

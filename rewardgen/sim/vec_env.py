@@ -143,11 +143,7 @@ class VecEnv(Protocol):
     def perturb(self, number: int) -> Tensor | None:
         """Move all envs to states between their present states and random states, and begin episodes there.
 
-        Args:
-            number: Number of the draw; equal numbers draw equal states.
-
-        Returns:
-            The observation, (N, O) float32; None if the environment cannot set states.
+        Equal numbers draw equal states. Returns the observation, (N, O) float32; None if states cannot be set.
         """
         return None
 

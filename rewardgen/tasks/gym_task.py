@@ -32,7 +32,6 @@ from rewardgen.sim.gym_env import (
     of_mujoco,
     one_number,
     readable,
-    seen_size,
 )
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD, ENV_SUCCESS
@@ -299,7 +298,7 @@ def env_name(task: type[GymTask]) -> str:
 
 
 def _observation_words(space: spaces.Space[Any]) -> str:
-    return f"The environment's own observation, {seen_size(space)} numbers."
+    return f"The environment's own observation, {spaces.flatdim(space)} numbers."
 
 
 # Making an environment.
@@ -373,13 +372,13 @@ def _look(task: type[GymTask]) -> Known:
         step_s = _control_step_s(env.unwrapped)
         file = loaded.model_file(env) if (loaded := of_mujoco()) else None
         env.close()
-    if (size := seen_size(space)) > MOST_SEEN:
+    if (size := spaces.flatdim(space)) > MOST_SEEN:
         message = f"{kind.__name__} observes {size} numbers: no policy here learns from so many"
         raise TaskError(
             message, "wrap it in a task file, as by `gymnasium.wrappers.ResizeObservation` and `GrayscaleObservation`"
         )
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
-    observed = observation_variables(size, {key: seen_size(part) for key, part in keyed.items()}, kind)
+    observed = observation_variables(size, {key: spaces.flatdim(part) for key, part in keyed.items()}, kind)
     pictures = [*map(is_picture, keyed.values())] if keyed else [is_picture(space)] * len(observed)
     entries = entries_of(observed)
     observed = {name: var for (name, var), picture in zip(observed.items(), pictures, strict=True) if not picture}

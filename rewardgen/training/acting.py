@@ -31,14 +31,8 @@ from rewardgen.training.shared.slices import input_names
 def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
     """Play each policy's episodes, and write a file of the kind `replay` under its name to the working folder.
 
-    Args:
-        payload: `task`; `folder` with the policy files; `kinds` of policies as in `POLICY_KINDS`; `seed` and number of
-            `episodes`; ranges of the `physics`; `plays`: for each policy its `file`, its `reward`, and the purpose of
-            its `starts`.
-        report: Not used.
-
-    Returns:
-        `problems`: name of a file to the reason why its policy cannot act, which then has no recording.
+    The payload is that of `measuring.act`. Returns `problems`: name of a file to the reason why its policy cannot act,
+    which then has no recording.
     """
     torch.set_num_threads(1)
     for kind, target in payload["kinds"].items():

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Generic, TypeVar
+
 from pydantic import SerializeAsAny
 
 from rewardgen.core.schema import Frozen
 from rewardgen.store.records import RewardSpec, SliceSpec, TrainerSettings
 
+Settings = TypeVar("Settings", bound=TrainerSettings)
 
-class TrainJob(Frozen):
+
+class TrainJob(Frozen, Generic[Settings]):
     """Payload of one training worker, which trains all slices in one batch."""
 
     task: str
     rewards: tuple[RewardSpec, ...]
     slices: tuple[SliceSpec, ...]
-    settings: SerializeAsAny[TrainerSettings]
+    settings: SerializeAsAny[Settings]
     folder: str
     """Folder for the policies, under `policy_names`."""
     kernels: str | None = None

@@ -47,7 +47,8 @@ _TASK_SOURCES = (
     "tasks/*.py",
     "training/expert_policy.py",
     "training/policies.py",
-    *(f"training/ppo/{name}.py" for name in ("policy", "networks", "mlp", "normaliser")),
+    "training/shared/normaliser.py",
+    *(f"training/ppo/{name}.py" for name in ("policy", "networks", "mlp")),
 )
 """Modules of this package that decide the measurements of a task."""
 _PACKAGES = ("mujoco", "torch", "numpy", "gymnasium")
@@ -141,9 +142,7 @@ def get_or_measure(task: str, limits: Limits = MEASURING, *, with_transitions: b
 def get_or_record_transitions(task: str, path: Path, limits: Limits = MEASURING) -> MeasuredTask:
     """Write a task's transitions to a file, from the cache or recorded now, and return the measured task.
 
-    Raises:
-        TaskError: The task cannot be simulated.
-        RunFolderError: The file cannot be written.
+    Raises a TaskError if the task cannot be simulated, a RunFolderError if the file cannot be written.
     """
     measured, transitions = _get_or_measure(task, limits, True)
     write_atomic(path, transitions)

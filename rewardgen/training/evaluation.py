@@ -87,18 +87,11 @@ def evaluate(
 
 
 def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    """Measure the saved policies of slices: a worker job.
+    """Measure the saved policies of slices in a `folder`: a worker job; return `slices`, one `PolicyMeasurement` each.
 
     The fitness of a slice is the mean over its last two policies, one evaluation phase apart: a single moment of a
     training that goes up and down says too little. All slices of a seed meet the same initial states.
-
-    Args:
-        payload: `task`, `folder` with the policy files, `slices`, `seed`, `episodes` per policy; optionally a folder
-            `keep` for recorded episodes, `kinds` of policies as in `POLICY_KINDS`, and ranges of the `physics`.
-        report: Not used.
-
-    Returns:
-        `slices`: one `PolicyMeasurement` each.
+    `payload` may have a folder `keep` for recorded episodes, `kinds` of policies, and ranges of the `physics`.
     """
     torch.set_num_threads(1)
     for kind, target in payload.get("kinds", {}).items():
@@ -124,11 +117,7 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
 
 
 def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy]:
-    """Return the final policy and the one before, if there is one.
-
-    Raises:
-        RunFolderError: A file cannot be used.
-    """
+    """Return the final policy and the one before, if there is one; raise a RunFolderError if one cannot be used."""
     final, before = (folder / name for name in policy_names(spec))
     policies = [load_policy(path) for path in (final, before) if path == final or path.exists()]
     for policy in policies:

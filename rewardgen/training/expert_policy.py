@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -40,40 +40,24 @@ def check_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None])
     """
     problems: list[Problem] = []
     checked = Checked([], [], {})
-    printed = _Beginning()
+    printed = StringIO()
     with noted(problems), redirect_stdout(printed):
         task = load_task(payload["task"])
         checked = check_task(task, lambda part: report({"part": part}), quick=payload.get("quick", False))
         problems += checked.problems
         if not problems:
-            problems += _unknown_trainers(task, payload["trainers"])
+            for name in sorted(task.training.keys() - {*payload["trainers"]}):
+                what = f"`training` has settings for the trainer `{name}`, which is unknown"
+                problems.append(Problem(what, did_you_mean(name, payload["trainers"])))
             load_expert(task)
-    answer: dict[str, Any] = {"measured": checked.measured, "printed": printed.getvalue()}
+    answer: dict[str, Any] = {"measured": checked.measured, "printed": printed.getvalue()[:_MOST_PRINTED]}
     for kind, items in (("problems", problems), ("notes", checked.notes)):
         answer[kind] = [item._asdict() for item in items]
     return answer
 
 
-class _Beginning(StringIO):
-    def write(self, text: str, /) -> int:
-        super().write(text[: max(_MOST_PRINTED - self.tell(), 0)])
-        return len(text)
-
-
-def _unknown_trainers(task: Task, trainers: Collection[str]) -> list[Problem]:
-    return [
-        Problem(f"`training` has settings for the trainer `{name}`, which is unknown", did_you_mean(name, trainers))
-        for name in task.training
-        if name not in trainers
-    ]
-
-
 def load_expert(task: Task) -> Callable[[Tensor], Tensor] | None:
-    """Return the actions of the expert policy beside a task file, if there is one.
-
-    Raises:
-        TaskError: The file is no policy, or does not fit the task.
-    """
+    """Return the actions of the expert policy beside a task file, if any; raise a TaskError if it does not fit."""
     path = expert_file(task.path)
     if not path.exists():
         return None

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rewardgen.core.errors import MachineError, TaskError, WorkerError
 from rewardgen.core.files import read_plain, write_atomic
@@ -79,11 +79,10 @@ def measured_policies(
         rewards: The rewards that they were trained with, by candidate.
         seed: Seed of the episodes' starts; by default that of runs.
         episodes: Episodes of each policy.
-        physics: Ranges from which each episode draws its physics; by default the task's own.
-        cancel: Ends the workers when set.
+        physics: Ranges from which each episode draws its physics.
+        cancel: Ends the workers when set, by a WorkerCancelled.
 
     Raises:
-        WorkerCancelled: `cancel` was set.
         MachineError: Memory is short: no fault of the policies.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
@@ -94,7 +93,7 @@ def measured_policies(
     number = min(len(specs), max(setup.workers, -(-len(specs) * episodes // _MOST_EPISODES)))
 
     with_eyes = {id: reward for id, reward in rewards.items() if seen_besides(reward.source)}
-    replays = setup.scratch / "replays"
+    replays, common = setup.scratch / "replays", _common(setup.task, seed, episodes, physics)
 
     def measure(part: int) -> list[PolicyMeasurement]:
         mine, scratch = specs[part::number], setup.scratch / f"measure-{part}"
@@ -118,7 +117,7 @@ def measured_policies(
             measurement
             for folder, group in groups
             if group
-            for measurement in _measured(setup, group, folder, scratch / folder.name, cancel, seed, episodes, physics)
+            for measurement in _measured(setup, group, folder, scratch / folder.name, common, cancel)
         ]
 
     with ThreadPoolExecutor(setup.workers, thread_name_prefix="measure") as pool:
@@ -127,17 +126,12 @@ def measured_policies(
 
 
 class Play(NamedTuple):
-    """Episodes of one policy with the eyes of its reward.
-
-    Attributes:
-        file: Name of its file.
-        reward: The reward that it was trained with.
-        starts: Purpose of the starts, from which their seed is derived.
-    """
+    """Episodes of one policy, by the name of its file, with the eyes of the reward that it was trained with."""
 
     file: str
     reward: RewardSpec
     starts: str
+    """Purpose of the starts, from which their seed is derived."""
 
 
 def act(
@@ -154,23 +148,11 @@ def act(
 ) -> dict[str, str]:
     """Write the actions of policies in a folder to another, as files of the kind `replay`, under the same names.
 
-    Returns:
-        Name of a file to the reason why its policy cannot act; it is not written.
-
-    Raises:
-        WorkerCancelled: `cancel` was set.
-        MachineError: Memory is short: no fault of the policies.
-        RunFolderError: A file cannot be written.
+    Returns the name of each file that is not written, with the reason why its policy cannot act. Raises as
+    `measured_policies`.
     """
-    payload = {
-        "task": task,
-        "folder": str(policies),
-        "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
-        "seed": seed,
-        "episodes": episodes,
-        "physics": [*physics],
-        "plays": [{**play._asdict(), "reward": play.reward.model_dump(mode="json")} for play in plays],
-    }
+    played = [{**play._asdict(), "reward": play.reward.model_dump(mode="json")} for play in plays]
+    payload = _common(task, seed, episodes, physics) | {"folder": str(policies), "plays": played}
     try:
         problems = run_worker(ACT, payload, limits=limits, scratch=scratch, cancel=cancel).get("problems")
     except WorkerCancelled:
@@ -192,6 +174,12 @@ def act(
     return unable
 
 
+def _common(task: str, seed: int, episodes: int, physics: Sequence[str]) -> dict[str, Any]:
+    """Return what the payloads of the jobs `ACT` and `EVALUATE` share."""
+    kinds = {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()}
+    return {"task": task, "kinds": kinds, "seed": seed, "episodes": episodes, "physics": [*physics]}
+
+
 def _short_of_memory(error: WorkerError) -> MachineError:
     hint = "free some memory, or use fewer `--workers`; what was finished is kept"
     return MachineError(f"there is no memory to measure a policy: {error.message}", hint)
@@ -200,11 +188,7 @@ def _short_of_memory(error: WorkerError) -> MachineError:
 def take_policies(spec: SliceSpec, paths: Sequence[Path], copies: Path, most: int) -> str:
     """Copy the policy files of a slice, of at most `most` bytes, to where no training worker can change them.
 
-    Returns:
-        Reason why the final policy, the first of `paths`, cannot be used; empty if it can.
-
-    Raises:
-        RunFolderError: The copies cannot be written.
+    Returns the reason why the final policy, the first of `paths`, cannot be used; empty if it can.
     """
     for path, name in zip(paths, policy_names(spec), strict=False):
         if path == paths[0] or os.path.lexists(path):
@@ -221,26 +205,16 @@ def _measured(
     slices: list[SliceSpec],
     folder: Path,
     scratch: Path,
+    common: dict[str, Any],
     cancel: threading.Event | None,
-    seed: int,
-    episodes: int,
-    physics: Sequence[str],
 ) -> list[PolicyMeasurement]:
     """Measure slices in one process or, if that fails, in one process each: a task may fail for one policy alone."""
-    payload = {
-        "task": setup.task,
-        "folder": str(folder),
-        "slices": [spec.model_dump() for spec in slices],
-        "kinds": {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()},
-        "seed": seed,
-        "episodes": episodes,
-        "physics": [*physics],
-        "keep": str(scratch),
-    }
+    specs = [spec.model_dump() for spec in slices]
+    payload = common | {"folder": str(folder), "slices": specs, "keep": str(scratch)}
     limits = limits_for(len(slices), setup.limits, setup.settings)
     try:
         answer = run_worker(EVALUATE, payload, limits=limits, scratch=scratch, cancel=cancel)
-        measured = measurements(answer, slices, episodes, setup.names)
+        measured = measurements(answer, slices, common["episodes"], setup.names)
     except WorkerCancelled:
         raise
     except (TaskError, WorkerError) as error:
@@ -249,9 +223,7 @@ def _measured(
         if len(slices) == 1:
             return [PolicyMeasurement.failed(slices[0], error.message)]
         places = {spec: scratch / f"{number}" for number, spec in enumerate(slices)}
-        parts = (
-            _measured(setup, [spec], folder, place, cancel, seed, episodes, physics) for spec, place in places.items()
-        )
+        parts = (_measured(setup, [spec], folder, place, common, cancel) for spec, place in places.items())
         return [measurement for part in parts for measurement in part]
     for name in (episodes_name(measurement.spec) for measurement in measured if measurement.kept):
         write_atomic(setup.scratch / "episodes" / name, read_plain(scratch / name, setup.limits.file_bytes))

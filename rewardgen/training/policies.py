@@ -118,11 +118,7 @@ def save_policy(path: Path, kind: str, arrays: Mapping[str, Any]) -> None:
 
 
 def load_policy(path: Path) -> Policy:
-    """Read a policy file of any kind.
-
-    Raises:
-        RunFolderError: The file is missing, or is not exactly a policy file.
-    """
+    """Read a policy file of any kind; raise a RunFolderError if it is missing, or not exactly a policy file."""
     try:
         arrays = Arrays(read_arrays(path))
         kind = arrays.take_text("kind")
@@ -158,13 +154,20 @@ def misfit(policy: Policy, envs: VecEnv) -> str:
 def side_by_side(policies: Sequence[Policy]) -> PolicyStack:
     """Let policies of one task act in a slice each: stacked if they can be, else in turn."""
     kinds = {type(policy) for policy in policies}
-    return (kinds.pop().stack(policies) if len(kinds) == 1 else None) or _InTurn(policies)
+    return (kinds.pop().stack(policies) if len(kinds) == 1 else None) or InTurn(policies)
 
 
-class _InTurn:
-    def __init__(self, policies: Sequence[Policy]) -> None:
+class InTurn:
+    """A `PolicyStack` of policies that act one after another."""
+
+    def __init__(self, policies: Sequence[Any]) -> None:
         self._policies, self.slices = policies, len(policies)
 
+    def save(self, index: int, path: Path) -> None:
+        """Write the policy of one slice to a file; raise a RunFolderError if that fails."""
+        self._policies[index].save(path)
+
     def act(self, observation: Tensor) -> Tensor:
+        """See `PolicyStack.act`."""
         parts = observation.unflatten(0, (self.slices, -1))
         return torch.cat([policy.act(part) for policy, part in zip(self._policies, parts, strict=True)])

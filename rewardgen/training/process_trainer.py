@@ -46,14 +46,10 @@ class Compiled(NamedTuple):
 
 
 class ProcessTrainer:
-    """A trainer in worker processes, each of which trains a batch of slices.
+    """A trainer in worker processes, each of which trains a batch of slices; `batches` at a time, or one per worker.
 
-    Args:
-        setup: Arguments of the trainer.
-        job: The worker job: from a `TrainJob`, as plain data, to `{"slices": results}`. It reports each slice at each
-            evaluation, and saves policies under `policy_names`.
-        compiled: Compiles the kernels of the device, if the job needs any.
-        batches: Batches trained at a time; the number of workers if not given.
+    The worker job goes from a `TrainJob`, as plain data, to `{"slices": results}`. It reports each slice at each
+    evaluation, and saves policies under `policy_names`. `compiled` compiles the kernels of the device, if it needs any.
     """
 
     def __init__(
@@ -167,11 +163,7 @@ class _Work:
                     on_slice(news)
 
     def run(self, batch: list[SliceSpec]) -> list[list[SliceSpec]]:
-        """Train and measure a batch, and announce its results.
-
-        Returns:
-            Batches to train again, one per candidate; empty if all results are announced.
-        """
+        """Train and measure a batch; announce its results, or return batches to train again, one per candidate."""
         try:
             self.setup.scratch.mkdir(parents=True, exist_ok=True)
             scratch = Path(tempfile.mkdtemp(prefix="train-", dir=self.setup.scratch))

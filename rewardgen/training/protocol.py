@@ -54,7 +54,7 @@ class TrainerSetup(NamedTuple):
     isolate: bool = False
     """True if each candidate trains in its own process, with all its seeds."""
     names: TaskNames | None = None
-    """Names of the task; without them, results may hold any that look like names."""
+    """Names of the task; without them, results may hold any."""
 
 
 class Trainer(Protocol):

@@ -20,9 +20,6 @@ from rewardgen.store.progress import Progress
 from rewardgen.store.records import KeptEpisode, SliceFailure, SliceId, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
-_NAME_CHARS = 120
-"""Longest name where the task's own names are unknown."""
-
 ENDINGS = ("time limit", "physics diverged")
 """Endings of episodes of any task."""
 
@@ -156,9 +153,7 @@ def _check_parts(parts: Iterable[str], names: TaskNames | None) -> None:
 
 
 def _among(claimed: Iterable[str], names: Collection[str] | None) -> bool:
-    if names is None:
-        return all(name.isprintable() and len(name) <= _NAME_CHARS for name in claimed)
-    return {*claimed} <= {*names}
+    return names is None or {*claimed} <= {*names}
 
 
 def measurements(

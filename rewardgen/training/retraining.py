@@ -78,9 +78,8 @@ def train_reward(
     in it is replaced. With `anew`, results in it are ignored, as somebody else may have written them.
 
     Raises:
-        UsageError: The reward is not written in the reward language, or the folder holds other files; nothing is
-            written then.
-        MachineError: The trainer's package is not installed; nothing is written then.
+        UsageError: The reward is not written in the reward language, or the folder holds other files.
+        MachineError: The trainer's package is not installed; as with a UsageError, nothing is written then.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     try:
@@ -156,8 +155,7 @@ def make_expert(
 ) -> tuple[Path, SliceResult]:
     """Train a task's human reward with some seeds, and keep the policy with the best fitness beside the task file.
 
-    Returns:
-        The policy file, and the result of its training.
+    Returns the policy file, and the result of its training.
 
     Raises:
         UsageError: The task's folder cannot be written.
@@ -172,7 +170,7 @@ def make_expert(
     settings = settings_for(DEFAULT_TRAINER, measured, env_steps)
     reward = RewardSpec(candidate_id="human", source=measured.baselines["human"], is_baseline=True)
     training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
-    plan = RewardTraining(task, measured.files, reward, training, workers)
+    plan = RewardTraining(task, measured.files, reward, training, workers, names=TaskNames.of(measured.card))
     with scratch_folder() as scratch:
         results = train_reward(plan, range(seeds), scratch / "policies", on_progress=on_progress)
         best = max(results, key=_fitness)

@@ -78,9 +78,7 @@ def settings_for(
 def randomised(trainer: str, task: MeasuredTask, ranges: Sequence[str], device: str) -> tuple[str, ...]:
     """Return ranges of the physics for the trainings of a task on a device; see `parse_ranges`.
 
-    Raises:
-        UsageError: The trainer does not randomise, or not on the device; or a range is invalid.
-        TaskError: The task cannot vary.
+    Raises a UsageError if the trainer does not randomise, or not on the device; a TaskError if the task cannot vary.
     """
     if not ranges:
         return ()
@@ -118,8 +116,7 @@ def card_for(
 ) -> TaskCard:
     """Return a task's card with its learner, settings (default: the usual ones) and number of seeds (0 if unknown).
 
-    Raises:
-        UsageError: As `settings_for`, or the trainer cannot learn the task's actions.
+    Raises as `settings_for`, and a UsageError if the trainer cannot learn the task's actions.
     """
     trainer = trainer or trainer_of(task)
     kind, settings = TRAINERS.get(trainer), settings or settings_for(trainer, task)

@@ -107,23 +107,12 @@ def test_a_diverged_env_keeps_its_goal(carting):
         ([1.0], "is list, expected a dict"),
         ({"mark": 1.0}, "goal `mark` of `reset` is float"),
         ({"mark": torch.zeros(7, 3)}, "has shape"),
-        ({"mark": torch.zeros(2, 2)}, "moves the mocap body of that name"),
     ],
 )
 def test_goals_of_a_wrong_shape_are_refused(carting, goals, told):
     carting.reset = lambda sim, draw: (sim.qpos0.repeat(2, 1), torch.zeros_like(sim.qvel), goals)
     with pytest.raises(TaskError, match=told):
         carting.make_envs([0], 2)
-
-
-@pytest.mark.parametrize("names", [("mark", ""), ("", "mark")])
-def test_goals_that_come_and_go_are_refused(carting, names):
-    view = SimView(carting.make_simulator(2))
-    first, then = ({"mark": torch.zeros(2, 3)} if name else {} for name in names)
-    state = view.qpos.clone(), view.qvel.clone()
-    view.begin(torch.arange(2), (*state, first))
-    with pytest.raises(TaskError, match=f"goals {names[1] or 'none'}, and before {names[0] or 'none'}"):
-        view.begin(torch.arange(2), (*state, then))
 
 
 def test_a_goal_that_nobody_drew_is_named(carting):
@@ -180,8 +169,6 @@ def test_the_clearance_of_every_shape_is_the_height_at_which_it_touches_the_grou
         assert np.allclose(quantities[name].read(view), lowest, atol=2e-3), name
     both = torch.stack([view.clearance(each) for each in ("lower", view.model.ngeom - 2)]).amin(0)
     assert torch.equal(quantities["two"].read(view), both)
-    with pytest.raises(TaskError, match="needs a geom"):
-        view.clearance()
 
 
 def test_a_plane_has_no_lowest_point(tmp_path):

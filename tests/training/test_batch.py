@@ -65,7 +65,7 @@ def test_a_failure_is_recorded_with_its_step_and_leaves_no_policy(tmp_path):
 
 def test_training_ends_when_every_slice_has_failed(tmp_path):
     results, reported = train(job(tmp_path, {"a": NEVER}, settings=TINY.model_copy(update={"env_steps": 10**9})))
-    assert results["a", 0].env_steps == 16 and not reported
+    assert results["a", 0].env_steps == 512 and not reported
 
 
 def test_a_failed_slice_costs_no_physics(tmp_path, monkeypatch):

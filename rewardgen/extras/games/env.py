@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, keep_info, readable, seen_numbers, seen_size
+from rewardgen.sim.gym_env import ActionCoder, GymReading, GymVecEnv, keep_info, readable
 
 ALIVE = "alive"
 """Variable that is 1 while an agent is in the game, 0 from the step at which it leaves."""
@@ -151,7 +151,7 @@ class ParallelVecEnv(GymVecEnv):
         """Write an agent's observation and roles."""
         self._flat[row] = 0.0
         if (seen := observations.get(self._agents[place])) is not None:
-            numbers = seen_numbers(self._spaces[place], seen)
+            numbers = np.asarray(spaces.flatten(self._spaces[place], seen))
             self._flat[row, : len(numbers)] = numbers
         self._flat[row, self.observation_size - len(self._roles[place]) :] = self._roles[place]
         for name, value in self._flags[place].items():
@@ -168,4 +168,4 @@ class ParallelVecEnv(GymVecEnv):
 
 def observed_size(observed: Iterable[spaces.Space[Any]]) -> int:
     """Entries of the longest observation."""
-    return max(map(seen_size, observed))
+    return max(map(spaces.flatdim, observed))

@@ -11,13 +11,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from gymnasium import spaces
 from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
 from rewardgen.extras.games.env import ALIVE, PRESENT, AgentsCoder, ParallelVecEnv, flag_of, observed_size, role_of
 from rewardgen.sim.episodes import Episode
-from rewardgen.sim.gym_env import env_faults, readable, seen_size
+from rewardgen.sim.gym_env import env_faults, readable
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD
 from rewardgen.tasks.gym_task import LOOKED_AT, MOST_LOOKED_AT, GymTask, Known, first_made
@@ -77,7 +78,7 @@ class ParallelTask(GymTask):
             return super().default_words(method)
         roles = Counter(map(role_of, known.agents))
         crew = ", ".join(f"{count} of role `{role}`" for role, count in roles.items())
-        words = f"The agent's own observation, {seen_size(known.space)} numbers"
+        words = f"The agent's own observation, {spaces.flatdim(known.space)} numbers"
         words += " (filled up with zeros where it is shorter), and one for each role." if len(roles) > 1 else "."
         coder = _coder(known)
         if len({len(other.parts) for other in coder.coders}) > 1:
@@ -179,7 +180,7 @@ def _look(task: type[ParallelTask]) -> Known:
     every = [info for agent in agents for info in infos[agent]]
     return Known(
         kind=kind,
-        space=max(observed, key=seen_size),
+        space=max(observed, key=spaces.flatdim),
         coder=coder,
         variables={name: info_variable(key, value) for name, (key, value) in variables.items()} | seen,
         entries=entries_of(seen),

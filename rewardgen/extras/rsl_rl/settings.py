@@ -43,7 +43,4 @@ class RslRlSettings(DeviceSettings):
     {"entropy_coef": 0.0}}`. Classes are named without a module."""
 
 
-class RslRlJob(TrainJob):
-    """Payload of one worker."""
-
-    settings: RslRlSettings
+RslRlJob = TrainJob[RslRlSettings]

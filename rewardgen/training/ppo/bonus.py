@@ -45,10 +45,9 @@ class ExplorationBonus(ABC):
 
     @torch.no_grad()
     def added(self, reward: Tensor, observation: Tensor, done: Tensor) -> tuple[Tensor, list[float]]:
-        """Add the bonus for the normalised observations (S, B, O) that the steps led to.
+        """Add the bonus for the normalised observations (S, B, O) that the steps led to, to (T, S, N) rewards.
 
-        Returns:
-            The sums (T, S, N), and the part of the bonus in each slice's, by size.
+        Returns the sums, and the part of the bonus in each slice's, by size.
         """
         self._steps += reward[:, 0].numel()
         weight = self._weight * max(0.0, 1.0 - self._steps / self._paid_steps)

@@ -30,10 +30,8 @@ _LEAST_STD = 0.5
 class Learner:
     """PPO for S slices; see `rewardgen.training.shared.batch.SliceLearner`.
 
-    A slice with a policy in `starts` begins from its network and its normaliser; all else of the slice is new.
-
-    Raises:
-        RunFolderError: A start is not a policy of such networks.
+    A slice with a policy in `starts` begins from its network and its normaliser; all else of the slice is new. Raises a
+    RunFolderError if a start is not a policy of such networks.
     """
 
     def __init__(

@@ -130,11 +130,6 @@ def _initial_slice(sizes: NetworkSizes, generator: torch.Generator, initial_std:
     return torch.cat(parts)
 
 
-def pack(sizes: NetworkSizes, parameters: Mapping[str, Tensor]) -> Tensor:
-    """Flat parameters (P,) of one slice from its named parameters."""
-    return torch.cat([parameters[name].reshape(-1) for name in sizes.shapes()])
-
-
 def log_probability(action: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:
     """Log density (S, B) of actions (S, B, A) under Gaussians with mean (S, B, A) and log std (S, 1, A)."""
     error = (action - mean) * torch.exp(-log_std)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.training.policies import Arrays, PolicyStack, from_policy_units, save_policy
-from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, pack
+from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes
 from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
 
 _MAX_WIDTH = 1 << 14
@@ -100,7 +100,8 @@ class PpoPolicy:
 
 def _stacked(policies: Sequence[PpoPolicy]) -> StackedPolicy:
     sizes = policies[0].sizes
-    networks = ActorCritic(sizes, torch.stack([pack(sizes, policy.parameters) for policy in policies]))
+    flat = [torch.cat([policy.parameters[name].flatten() for name in sizes.shapes()]) for policy in policies]
+    networks = ActorCritic(sizes, torch.stack(flat))
     moments = RunningMoments(
         torch.stack([policy.mean for policy in policies]),
         torch.stack([policy.variance for policy in policies]),

@@ -100,7 +100,4 @@ PROFILES: dict[str, dict[str, Any]] = {
 `dense`: small steps, six times as many for each sample, by a policy that explores less widely and narrows early."""
 
 
-class PpoJob(TrainJob):
-    """Payload of one worker."""
-
-    settings: PpoSettings
+PpoJob = TrainJob[PpoSettings]

@@ -9,21 +9,23 @@ Shapes: T steps, S slices, N envs per slice, B rows of an update, O observation 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from rewardgen.training.mlp_policy import MlpPolicy
-from rewardgen.training.policies import side_by_side
+from rewardgen.training.policies import InTurn
 from rewardgen.training.sac.networks import LINE, StackedNetwork, drawn_actions, initial
 from rewardgen.training.sac.replay import Replay, Sampled
-from rewardgen.training.sac.settings import SacSettings
+from rewardgen.training.sac.settings import SacJob, SacSettings
 from rewardgen.training.shared.adam import StackedAdam
+from rewardgen.training.shared.batch import train_batch
 from rewardgen.training.shared.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
 from rewardgen.training.shared.rollout import Rollout
 from rewardgen.training.shared.seeding import slice_generators
+from rewardgen.training.shared.slices import Report
 
 _CRITICS = 2
 """Critics of a slice; the lower estimate counts (Fujimoto et al. 2018)."""
@@ -152,9 +154,9 @@ class SacLearner:
         self._replay.keep(rows)
         self._sources = [self._sources[row] for row in rows]
 
-    def policies(self, low: Tensor, high: Tensor) -> SacPolicies:
+    def policies(self, low: Tensor, high: Tensor) -> InTurn:
         """See `SliceLearner.policies`."""
-        return SacPolicies([self._policy(row, low[row], high[row]) for row in range(len(low))])
+        return InTurn([self._policy(row, low[row], high[row]) for row in range(len(low))])
 
     def _policy(self, row: int, low: Tensor, high: Tensor) -> MlpPolicy:
         parts = self._actor.layers(self._actor.flat.detach())
@@ -171,18 +173,6 @@ class SacLearner:
         )
 
 
-class SacPolicies:
-    """The policies of S slices: the means of their actions."""
-
-    def __init__(self, policies: Sequence[MlpPolicy]) -> None:
-        self._policies = policies
-        self._stack = side_by_side(policies)
-        self.slices = len(policies)
-
-    def act(self, observation: Tensor) -> Tensor:
-        """See `PolicyStack.act`."""
-        return self._stack.act(observation)
-
-    def save(self, index: int, path: Path) -> None:
-        """See `SavedStack.save`."""
-        self._policies[index].save(path)
+def train_sac_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+    """Train all slices of a `SacJob`: a worker job; see `train_batch`."""
+    return train_batch(SacJob.model_validate(payload), SacLearner, report)

@@ -61,7 +61,4 @@ class SacSettings(TrainerSettings):
         return self
 
 
-class SacJob(TrainJob):
-    """Payload of one worker."""
-
-    settings: SacSettings
+SacJob = TrainJob[SacSettings]

@@ -73,10 +73,7 @@ class Sb3Td3Settings(Sb3Settings):
     noise_kind: Literal["normal", "ornstein-uhlenbeck"] = "normal"
 
 
-class Sb3Job(TrainJob):
-    """Payload of one worker."""
-
-    settings: Annotated[Sb3PpoSettings | Sb3SacSettings | Sb3Td3Settings, Field(discriminator="algorithm")]
+Sb3Job = TrainJob[Annotated[Sb3PpoSettings | Sb3SacSettings | Sb3Td3Settings, Field(discriminator="algorithm")]]
 
 
 def tuned(algorithm: str, environment: str) -> dict[str, Any]:

@@ -124,17 +124,16 @@ class SliceBatch:
         """Collect one rollout and learn from it."""
         learner, settings, slices = self._learner, self._settings, self._slices
         rollout = self._collector.collect(learner.act, settings.rollout_steps)
+        self._env_steps += settings.rollout_steps * settings.num_envs
         for index in unobservable(rollout):
             slices.disable(index, "non-finite", "the task's observation is not finite", self._env_steps)
         priced = slices.rewards.price(rollout.inputs, slices.active(), rollout.begins)
         for fault in priced.faults:
-            further_steps = (fault.step + 1) * settings.num_envs
-            slices.disable(fault.slice, fault.kind, fault.message, self._env_steps + further_steps)
+            slices.disable(fault.slice, fault.kind, fault.message, self._env_steps)
         for log, share in zip(slices.training, learner.learn(rollout, priced.total), strict=True):
             log.clipped.append(share)
         for log, share in zip(slices.training, learner.bonus_shares, strict=False):
             log.bonus.append(share)
-        self._env_steps += settings.rollout_steps * settings.num_envs
         for index in learner.diverged():
             slices.disable(index, "diverged", "the networks' parameters are no longer finite", self._env_steps)
 

@@ -19,14 +19,9 @@ from rewardgen.training.shared.rewards import Rewards
 
 
 class Eyes:
-    """Eyes of the rewards of W envs, slice after slice, from step to step; they see K numbers, none without eyes.
+    """Eyes of the rewards of W envs, slice after slice, from step to step; they see K = `size` numbers, 0 without eyes.
 
-    Args:
-        rewards: Rewards of the slices.
-        envs: Envs that are reset before the first observation is seen, and stepped before each `follow`.
-
-    Attributes:
-        size: K.
+    The envs are reset before the first observation is seen, and stepped before each `follow`.
     """
 
     def __init__(self, rewards: Rewards, envs: VecEnv) -> None:

@@ -68,9 +68,6 @@ class RewardScaler:
 
     As in OpenAI Baselines' VecNormalize: the sign of a reward and the place of zero stay, so that the optimal policy
     does too (Engstrom et al. 2020, "Implementation Matters in Deep Policy Gradients").
-
-    Attributes:
-        clipped: Share of the last rollout's rewards, by size, that was clipped, (S,) float64.
     """
 
     def __init__(self, slices: int, num_envs: int, discount: float, device: torch.device) -> None:
@@ -78,6 +75,7 @@ class RewardScaler:
         self._returns = self._moments.mean.new_zeros(slices, num_envs)
         self._discount = discount
         self.clipped = torch.zeros(slices, dtype=torch.float64, device=device)
+        """Share of the last rollout's rewards, by size, that was clipped, (S,)."""
 
     def keep(self, rows: list[int]) -> None:
         """Drop all other slices."""

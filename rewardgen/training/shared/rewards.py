@@ -30,18 +30,13 @@ Inputs = Mapping[str, Tensor]
 Result = TypeVar("Result")
 
 CALL_LIMIT_S = 5.0
-"""Processor time of one call, and of the search for the failing step. A reward that passed the probe takes far less."""
-
-
-class _TooSlowError(RewardError):
-    """A call passed its time limit."""
+"""Processor time of one call. A reward that passed the probe takes far less."""
 
 
 class Fault(NamedTuple):
-    """A reward that failed in one slice, at its first failing control step."""
+    """A reward that failed in one slice."""
 
     slice: int
-    step: int
     kind: FailureKind
     message: str
 
@@ -78,11 +73,7 @@ class Rewards:
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Number of stages and of observed numbers of each reward, the same in all slices; 0 without.
-
-        Raises:
-            WorkerError: They differ, so policies of the slices would see differently many numbers.
-        """
+        """Number of stages and of observed numbers of each reward; 0 without. Raises a WorkerError if slices differ."""
         if len(self._sizes) > 1:
             raise WorkerError("rewards whose policies see differently many numbers are in one batch", "report it")
         return max(self._sizes, default=(0, 0))
@@ -147,46 +138,22 @@ class Rewards:
         by_slice = {name: value.unflatten(1, (slices, -1)) for name, value in inputs.items()}
         total = by_slice["action"].new_zeros(by_slice["action"].shape[:3])
         components = [Components() for _ in range(slices)]
-        faults = [Fault(index, 0, error.kind, str(error)) for index, error in self.problems.items() if active[index]]
+        faults = [Fault(index, error.kind, str(error)) for index, error in self.problems.items() if active[index]]
         for index in (index for index in self._programs if active[index]):
             of_slice = {name: by_slice[name][:, index] for name in self._programs[index].inputs}
             starts = None if begins is None else begins.unflatten(1, (slices, -1))[:, index]
             carry = None if begins is None else self._carries.get(index)
             try:
-                parts, after = in_time(partial(self._call, index, of_slice, starts, carry))
+                tunables = self._specs[index].tunables
+                parts, after = in_time(partial(pricing.price, self._programs[index], of_slice, starts, carry, tunables))
             except RewardError as error:
-                faults.append(self._first_failure(index, of_slice, starts, carry, error))
+                faults.append(Fault(index, error.kind, str(error)))
                 continue
             if begins is not None:
                 self._carries[index] = after
             total[:, index] = parts.total
             components[index] = parts
         return PricedSlices(total, components, faults)
-
-    def _call(self, index: int, inputs: Inputs, begins: Tensor | None, carry: Any) -> pricing.Priced:
-        return pricing.price(self._programs[index], inputs, begins, carry, self._specs[index].tunables)
-
-    def _first_failure(
-        self, index: int, inputs: Inputs, begins: Tensor | None, carry: Any, error: RewardError
-    ) -> Fault:
-        """Price step by step up to the first failure; report the last step if none fails, or if that takes too long."""
-        steps = len(next(iter(inputs.values())))
-
-        def search() -> Fault | None:
-            after = carry
-            for step in range(steps):
-                one = slice(step, step + 1)
-                starts = None if begins is None else begins[one]
-                try:
-                    _, after = self._call(index, {name: value[one] for name, value in inputs.items()}, starts, after)
-                except RewardError as first:
-                    return Fault(index, step, first.kind, str(first))
-            return None
-
-        with suppress(_TooSlowError):
-            if not isinstance(error, _TooSlowError) and (fault := in_time(search)):
-                return fault
-        return Fault(index, steps - 1, error.kind, str(error))
 
 
 def in_time(call: Callable[[], Result]) -> Result:
@@ -196,7 +163,7 @@ def in_time(call: Callable[[], Result]) -> Result:
             return call()
     except OutOfTimeError:
         message = f"the reward takes more than {CALL_LIMIT_S:g} s of processor time in one call"
-        raise _TooSlowError(message, None, "exception", "compute over the whole batch, without large loops") from None
+        raise RewardError(message, None, "exception", "compute over the whole batch, without large loops") from None
 
 
 def _compiled(source: str, valid: Collection[str]) -> RewardProgram:
