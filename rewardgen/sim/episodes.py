@@ -183,9 +183,6 @@ def record_episodes(
         watch: Called with each step and a mask of the unfinished envs, (N,) bool; on a GPU it may be called for a few
             steps after the last episode.
         anew: Begin with each env's first episode, as after construction.
-
-    Raises:
-        TaskError: Task code raised or broke the contract.
     """
     observation = envs.reset(anew=anew)
     alive = torch.ones(envs.num_envs, dtype=torch.bool, device=envs.device)

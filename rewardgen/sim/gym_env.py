@@ -87,24 +87,14 @@ class ActionCoder:
 
 
 class GymReading(NamedTuple):
-    """Values to read from an environment.
-
-    Attributes:
-        declared: Variables by name.
-        info: Shapes of the keys of `info` to read; a key that a step lacks keeps its value.
-        read: Function from observations and infos, (N, ...) each, to the variables.
-        rows: True if `read` takes flat observations (N, O) instead of the environment's own.
-        success: Key of `info` with success, if any.
-        model: Quantities of the MuJoCo model, by name.
-        model_file: File of the MuJoCo model.
-    """
+    """Values to read from an environment."""
 
     declared: Mapping[str, Var]
-    info: Mapping[str, tuple[int, ...]]
-    read: Callable[[Any, Mapping[str, Tensor]], Mapping[str, Any]]
-    rows: bool = False
-    success: str = ""
-    model: Mapping[str, Quantity] = {}
+    info: Mapping[str, tuple[int, ...]]  # shapes of the keys to read; a key that a step lacks keeps its value
+    read: Callable[[Any, Mapping[str, Tensor]], Mapping[str, Any]]  # from observations and infos (N, ...) to variables
+    rows: bool = False  # `read` takes flat observations (N, O) instead of the environment's own
+    success: str = ""  # key of `info`, if any
+    model: Mapping[str, Quantity] = {}  # by name
     model_file: Path = Path()
 
 

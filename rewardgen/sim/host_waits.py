@@ -35,17 +35,13 @@ class HostWaits(TorchFunctionMode):
     ) -> Any:
         """See `TorchFunctionMode`."""
         name, options = getattr(func, "__name__", ""), dict(kwargs or {})
-        parts = _parts(args[1]) if name in ("__getitem__", "__setitem__") else []
+        key = args[1] if name in ("__getitem__", "__setitem__") else ()
+        parts = key if isinstance(key, tuple) else (key,)
         if name in _READS or any(map(_is_read, parts)) or (name == "where" and len(args) + len(options) == 1):
             self.reads.append(name)
         elif name in _SENDS or any(isinstance(part, list | tuple | range | np.ndarray) for part in parts):
             self.sends.append(name)
         return func(*args, **options)
-
-
-def _parts(key: Any) -> Sequence[Any]:
-    """Return the parts of an index `values[...]`."""
-    return key if isinstance(key, tuple) else [key]
 
 
 def _is_read(part: Any) -> bool:

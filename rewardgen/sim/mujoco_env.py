@@ -35,7 +35,7 @@ class MujocoVecEnv(SimulatorEnv):
     def __init__(self, dynamics: Dynamics, simulator: MujocoSimulator, seeds: Sequence[int]) -> None:
         view = SimView(simulator)
         self.model = simulator.model
-        self._turns = TurnCounter.of(view, dynamics.declared().values())
+        self._turns = TurnCounter(view, dynamics.declared().values())
         super().__init__(dynamics, simulator, seeds, view)
 
     @property

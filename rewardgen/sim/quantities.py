@@ -441,21 +441,17 @@ def _rotated_back(vector: Tensor, quaternion: Tensor) -> Tensor:
 
 
 class TurnCounter:
-    """Sums the rotations of bodies about their own axes into `view.rotated`.
+    """Sums the rotations of bodies, of which variables count the turns, about their own axes into `view.rotated`.
 
     A body must rotate by less than half a turn in a control step.
     """
 
-    def __init__(self, view: SimView, bodies: Iterable[str]) -> None:
+    def __init__(self, view: SimView, declared: Iterable[Var]) -> None:
         self._view = view
-        self._sensors = {name: Sensed("FRAMEQUAT", Part("xbody", name)).name for name in dict.fromkeys(bodies)}
+        bodies = dict.fromkeys(var.turning for var in declared if isinstance(var, Quantity) and var.turning)
+        self._sensors = {name: Sensed("FRAMEQUAT", Part("xbody", name)).name for name in bodies}
         self._last = {name: self._now(name) for name in self._sensors}
         view.count_turns({name: torch.zeros_like(last[:, :3]) for name, last in self._last.items()})
-
-    @classmethod
-    def of(cls, view: SimView, declared: Iterable[Var]) -> TurnCounter:
-        """Build a counter for the variables that count turns."""
-        return cls(view, (var.turning for var in declared if isinstance(var, Quantity) and var.turning))
 
     def begin(self, which: Tensor) -> None:
         """Count from zero in some envs, (n,) int64 or (N,) bool."""

@@ -55,22 +55,13 @@ class TransitionFacts(Frozen):
 
 @dataclass(frozen=True)
 class TransitionSet:
-    """M recorded transitions, sorted by episode, then by step.
+    """M recorded transitions, sorted by episode, then by step."""
 
-    Attributes:
-        inputs: Input of rewards to its values, (M,) or (M, k) float32.
-        episode: Number of the row's episode, (M,) int32, rising.
-        step: Control steps since the episode began, (M,) int32; 1 on its first step.
-        source: Index into `SOURCES`, (M,) int8.
-        terminated: True where a termination condition ended the episode, (M,) bool.
-        facts: Facts of the task.
-    """
-
-    inputs: dict[str, Tensor]
-    episode: Tensor
-    step: Tensor
-    source: Tensor
-    terminated: Tensor
+    inputs: dict[str, Tensor]  # of rewards, (M,) or (M, k) float32
+    episode: Tensor  # number of the row's episode, (M,) int32, rising
+    step: Tensor  # control steps since the episode began, (M,) int32; 1 on its first step
+    source: Tensor  # index into `SOURCES`, (M,) int8
+    terminated: Tensor  # True where a termination condition ended the episode, (M,) bool
     facts: TransitionFacts
 
     def __len__(self) -> int:

@@ -288,7 +288,7 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
     model.opt.iterations = min(model.opt.iterations, _SOLVER_ITERATIONS)
     simulator = CpuSimulator(model, _NUM_ENVS, frame_skip)
     view = SimView(simulator)
-    turns = TurnCounter.of(view, quantities)
+    turns = TurnCounter(view, quantities)
     low, high = (torch.tensor(model.actuator_ctrlrange)[:, side].clone() for side in (0, 1))
     free = torch.tensor(model.actuator_ctrllimited == 0)
     low[free], high[free] = -1.0, 1.0

@@ -39,7 +39,7 @@ def call_problems(task: MujocoTask) -> tuple[list[Problem], list[Problem]]:
 def _call_methods(task: MujocoTask, problems: list[Problem], notes: list[Problem]) -> None:
     simulator = task.make_simulator(_NUM_ENVS)
     view, variables = SimView(simulator), Named("variables", {})
-    TurnCounter.of(view, task.declared().values())
+    TurnCounter(view, task.declared().values())
     with noted(problems), task_faults(task.path, "reset"):
         ids = torch.arange(_NUM_ENVS, device=simulator.device)
         state = task.reset(view, Draws(stream_keys(ids)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ _EXACT = 1e-6
 """Largest deviation of the sum of an observation, relative above 1."""
 
 
+@dataclass
 class ReplayedPolicy:
     """The actions of E episodes, T steps at most; see `rewardgen.training.policies.Policy`.
 
@@ -22,11 +24,13 @@ class ReplayedPolicy:
     it raises a TaskError: then the actions say nothing about this task.
     """
 
-    def __init__(
-        self, actions: Tensor, sums: Tensor, lengths: Tensor, size: int, action_low: Tensor, action_high: Tensor
-    ) -> None:
-        self._actions, self._sums, self._lengths, self._step = actions, sums, lengths, 0
-        self.observation_size, self.action_low, self.action_high = size, action_low, action_high
+    actions: Tensor  # (T, E, A)
+    sums: Tensor  # of the observations, (T, E) float64
+    lengths: Tensor  # (E,) int64
+    observation_size: int
+    action_low: Tensor
+    action_high: Tensor
+    step: int = field(default=0, init=False)
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> ReplayedPolicy:
@@ -43,22 +47,22 @@ class ReplayedPolicy:
 
     def save(self, path: Path) -> None:
         """Write the policy to a file; raise a RunFolderError if that fails."""
-        arrays = {"actions": self._actions, "sums": self._sums, "lengths": self._lengths}
+        arrays = {"actions": self.actions, "sums": self.sums, "lengths": self.lengths}
         ends = {"action/low": self.action_low, "action/high": self.action_high}
         save_policy(path, "replay", {**arrays, **ends, "observation_size": [self.observation_size]})
 
     def act(self, observation: Tensor) -> Tensor:
         """See `Policy.act`; the next recorded actions."""
-        step, self._step = min(self._step, len(self._actions) - 1), self._step + 1
-        if len(observation) != len(self._lengths):
-            message = f"{len(self._lengths)} episodes were recorded, {len(observation)} are to be played again"
+        step, self.step = min(self.step, len(self.actions) - 1), self.step + 1
+        if len(observation) != len(self.lengths):
+            message = f"{len(self.lengths)} episodes were recorded, {len(observation)} are to be played again"
             raise TaskError(message, "measure the policy again")
-        sums, recorded = observation.double().sum(1), self._sums[step]
+        sums, recorded = observation.double().sum(1), self.sums[step]
         differs = (sums - recorded).abs() > _EXACT * recorded.abs().clamp(min=1.0)
-        if bool((differs & (self._lengths >= self._step)).any()):
-            message = f"its recorded actions, played again, lead elsewhere from step {self._step} on"
+        if bool((differs & (self.lengths >= self.step)).any()):
+            message = f"its recorded actions, played again, lead elsewhere from step {self.step} on"
             raise TaskError(message, "the task's episodes must repeat to the last digits for the same seed")
-        return self._actions[step]
+        return self.actions[step]
 
     @staticmethod
     def stack(policies: Sequence[ReplayedPolicy]) -> None:

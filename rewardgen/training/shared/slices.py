@@ -174,7 +174,7 @@ class Slices:
                 write(index, self._folder / policy_names(log.spec)[0 if final else 1])
 
     def _make_envs(self) -> VecEnv:
-        seeds = derived([log.spec.seed for log in self.training], "evaluation")
+        seeds = [derive_seed(log.spec.seed, "evaluation") for log in self.training]
         self._envs_of = len(seeds)
         return envs_on(self._device, self._task, seeds, self._settings.evaluation_envs)
 
@@ -190,14 +190,9 @@ def input_names(task: Task) -> set[str]:
     return names | {f"prev_{name}" for name in names}
 
 
-def derived(seeds: Sequence[int], purpose: str) -> list[int]:
-    """Derive a seed for one purpose from each seed."""
-    return [derive_seed(seed, purpose) for seed in seeds]
-
-
 def training_envs(device: Device, task: Task, seeds: Sequence[int], settings: Any) -> VecEnv:
     """Make `num_envs` training envs for each seed, with physics and first starts as the settings say."""
-    envs = envs_on(device, task, derived(seeds, "training"), settings.num_envs)
+    envs = envs_on(device, task, [derive_seed(seed, "training") for seed in seeds], settings.num_envs)
     if settings.randomise:
         envs.vary(parse_ranges(settings.randomise))
     if settings.levels:
