@@ -31,8 +31,13 @@ _FILLED = 0.84
 _PARALLEL = 0.99
 _NEAR = 1.0
 """Margin around what moves in which standing shapes are shown too, in sizes of what moves."""
+_WHOLE = 8.0
+"""Extent up to which a scene with marked places is shown whole, in sizes of what moves."""
 _SMOOTHED_S = 0.6
 """Time over which the camera's movement is smoothed [s]."""
+
+
+_CORNERS = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
 
 
 class Camera(NamedTuple):
@@ -125,9 +130,8 @@ def _visible_geoms(model: mujoco.MjModel, *, moving: bool) -> NDArray[np.intp]:
 def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> Array:
     """Corners of the boxes around geoms at each of F states of `set_state`, (F, 8 * geoms, 3)."""
     data = mujoco.MjData(model)
-    signs = np.array(np.meshgrid((-1, 1), (-1, 1), (-1, 1))).reshape(3, 8).T
     boxes = model.geom_aabb[geoms]
-    local = boxes[:, None, :3] + signs * boxes[:, None, 3:]
+    local = boxes[:, None, :3] + _CORNERS * boxes[:, None, 3:]
     corners = []
     for state in motion:
         set_state(data, state)
@@ -140,6 +144,7 @@ def outlines(model: mujoco.MjModel, motion: Array, geoms: NDArray[np.intp]) -> A
 def choose_cameras(model: mujoco.MjModel, motions: Sequence[Array], frame_s: float, aspect: float) -> list[Camera]:
     """Cameras, alike for all motions, that show everything that moves, large; they follow what travels, or stand still.
 
+    Visible sites of the world mark places, such as a goal: where they are near, the camera stands and shows them too.
     Planar motion is seen from the side.
 
     Args:
@@ -157,11 +162,13 @@ def choose_cameras(model: mujoco.MjModel, motions: Sequence[Array], frame_s: flo
     size = float(np.median(np.linalg.norm(corners - middles[:, None], axis=2).max(1)))
     travels = np.ptp(middles, axis=0) > np.array((1.5, 1.5, 3.0)) * size
     travels[:2] = travels[:2].any()
-    if not (_roams(model) and travels.any()):
+    places = np.concatenate((corners, _marks(model)[None].repeat(len(corners), 0)), axis=1)
+    near = places.shape[1] > corners.shape[1] and np.ptp(places, axis=(0, 1)).max() <= _WHOLE * size
+    if near or not (_roams(model) and travels.any()):
         travels[:] = False
         low, high = corners.min((0, 1)) - _NEAR * size, corners.max((0, 1)) + _NEAR * size
         standing = outlines(model, motion[:1], _visible_geoms(model, moving=False)).clip(low, high)
-        corners = np.concatenate((corners, standing.repeat(len(corners), 0)), axis=1)
+        corners = np.concatenate((places if near else corners, standing.repeat(len(corners), 0)), axis=1)
     low, high = corners.min((0, 1)), corners.max((0, 1))
     followed = [_smooth(part, round(_SMOOTHED_S / frame_s)) for part in np.split(middles, cuts)]
     target = np.where(travels, np.concatenate(followed), (low + high) / 2.0)
@@ -172,6 +179,15 @@ def choose_cameras(model: mujoco.MjModel, motions: Sequence[Array], frame_s: flo
     needed = [np.abs(offset @ up) / tangent, np.abs(offset @ right) / (tangent * aspect)]
     distance = float(np.quantile((np.maximum(*needed) - offset @ ahead).max(1), 0.98))
     return [camera._replace(target=part, distance=max(distance, 0.1)) for part in np.split(target, cuts)]
+
+
+def _marks(model: mujoco.MjModel) -> Array:
+    """Corners of the boxes around visible sites of the world, (8 M, 3)."""
+    visible = (model.site_group <= 2) & (model.site_rgba[:, 3] > 0.0) & (model.body_weldid[model.site_bodyid] == 0)
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    reach = model.site_size[visible].max(1, initial=0.0)
+    return (data.site_xpos[visible, None] + reach[:, None, None] * _CORNERS).reshape(-1, 3)
 
 
 def _roams(model: mujoco.MjModel) -> bool:

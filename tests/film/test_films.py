@@ -15,7 +15,7 @@ from rewardgen.core.errors import RunFolderError, TaskError, UsageError
 from rewardgen.film import film_jobs, layout, shooting
 from rewardgen.film.film import films_of, make_films, plan_of, plans_for
 from rewardgen.film.film_index import FILMS, INDEX
-from rewardgen.film.scene import dressed, moving_geoms, outlines
+from rewardgen.film.scene import choose_cameras, dressed, moving_geoms, outlines
 from rewardgen.film.shooting import Plan, renderer, require_films, require_trust, shoot, take_of
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
@@ -233,6 +233,32 @@ def test_what_is_filmed_has_its_goals_where_they_were():
     found = outlines(model, motion, moving_geoms(model)).reshape(2, 2, 8, 3).mean(2)
     assert np.allclose(found[:, 0], (0.0, 0.0, 0.5))
     assert np.allclose(found[:, 1], motion[:, 1:4])
+
+
+def camera_on_a_rail(place, alpha=1.0, way=2.0):
+    """A cart of 20 cm that travels along a rail, and a place on it that only a site of the world marks [m]."""
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco><worldbody>
+        <site pos="{place} 0 0" size=".05" rgba="0 1 0 {alpha}"/>
+        <body><joint type="slide" axis="1 0 0"/><geom size=".1" mass="1"/></body></worldbody></mujoco>""")
+    (camera,) = choose_cameras(model, [np.linspace(0.0, way, 50)[:, None]], 0.04, 1.5)
+    return camera
+
+
+def width_shown(camera):
+    return 2.0 * 1.5 * camera.distance * np.tan(np.deg2rad(35.0 / 2.0))
+
+
+def test_a_place_that_only_a_site_marks_stays_in_the_picture():
+    camera = camera_on_a_rail(place=0.8, way=0.9)
+    assert np.ptp(camera.target, axis=0).max() == 0.0, "it stands"
+    beside = camera_on_a_rail(place=-0.4, way=0.2)
+    assert np.abs(beside.target[:, 0] + 0.4).max() < width_shown(beside) / 2.0
+
+
+@pytest.mark.parametrize("far", [{"place": 0.8, "way": 20.0}, {"place": 40.0}, {"place": 0.8, "alpha": 0.0}])
+def test_what_travels_far_or_has_no_mark_nearby_is_followed(far):
+    camera = camera_on_a_rail(**far)
+    assert np.ptp(camera.target[:, 0]) > 1.0 and width_shown(camera) < 4.0
 
 
 def test_a_film_shows_the_model_as_the_task_edits_it(tmp_path):
