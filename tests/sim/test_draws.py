@@ -63,22 +63,6 @@ def test_an_env_draws_the_same_whoever_draws_beside_it():
         assert torch.equal(draw(some), draw(several)[[7, 31]])
 
 
-def test_uniform_numbers_fill_their_range_evenly():
-    values = draws(0, 20_000).uniform(-2.0, 6.0, 3)
-    assert values.shape == (20_000, 3)
-    assert values.min() >= -2.0 and values.max() < 6.0
-    torch.testing.assert_close(values.mean(0), torch.full((3,), 2.0, dtype=torch.float64), atol=0.05, rtol=0)
-    shares = torch.histc(values.flatten(), 8, -2.0, 6.0) / values.numel()
-    torch.testing.assert_close(shares, torch.full((8,), 0.125, dtype=torch.float64), atol=0.005, rtol=0)
-
-
-def test_normal_numbers_have_the_standard_deviation_asked_for():
-    values = draws(1, 20_000).normal(0.5, 2)
-    assert abs(float(values.mean())) < 0.01
-    assert abs(float(values.std()) - 0.5) < 0.01
-    assert 0.04 < float((values.abs() > 1.0).double().mean()) < 0.052
-
-
 def test_bounds_may_differ_by_entry():
     values = draws(0, 1000).uniform([-1.0, 10.0], [1.0, 20.0], 2)
     assert values[:, 0].max() < 1.0 and values[:, 1].min() >= 10.0

@@ -5,20 +5,16 @@ import torch
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
-from rewardgen.search.lifecycle import Resume, resume, start
-from rewardgen.store.journal import SilentListener
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.ppo.bonus import BONUSES
 from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.settings import PpoSettings
-from rewardgen.training.protocol import TRAINERS, TrainerKind
 from rewardgen.training.setup import raced_settings, settings_for
 from rewardgen.training.shared.batch import SliceBatch
 from rewardgen.training.shared.rollout import Rollout
 from rewardgen.training.shared.seeding import slice_generators
 from tests.tasks.files import POINT, point
 from tests.training.builders import TINY, job, leaver
-from tests.training.test_new_trainer import GuessingSettings, GuessingTrainer
 
 BOTH = pytest.mark.parametrize("name", ["rnd", "count"])
 NOTHING = "def compute_reward(x):\n    return {'nothing': 0.0 * x}\n"
@@ -102,18 +98,3 @@ def test_settings_that_race_have_the_same_bonus(tmp_path):
     task, config = get_or_measure(point(tmp_path, ("    training = ", "    _training = "))), RunConfig(task="point")
     raced = raced_settings(config, task, settings_for(None, task, bonus="count"))
     assert len(raced) == 2 and {settings.bonus for settings in raced.values()} == {"count"}
-
-
-def test_a_run_keeps_its_bonus_when_it_goes_on_and_tells_the_designer(tmp_path):
-    class Settings(GuessingSettings):
-        bonus: str | None = None
-
-    TRAINERS.register("guessing", TrainerKind(GuessingTrainer, Settings, learner="none"))
-    try:
-        config = {"trainer": "guessing", "bonus": "rnd", "candidates": 1, "seeds": 1, "final_seeds": 1}
-        ended = start(RunConfig(task=str(POINT), generations=1, **config), tmp_path / "runs", SilentListener())
-        history = resume(ended.folder, SilentListener(), Resume(generations=1)).history
-    finally:
-        TRAINERS.remove("guessing")
-    assert history.training.settings["bonus"] == history.config.bonus == "rnd"
-    assert "a bonus for rare observations" in history.card.learner_notes

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 import torch
 
 from rewardgen.sandbox.process import Limits
@@ -11,11 +10,6 @@ from rewardgen.tasks.loading import load_task
 from rewardgen.training.measuring import Play, act
 from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.learner import Learner
-from rewardgen.training.ppo.policy import PpoPolicy
-from rewardgen.training.ppo.trainer import ppo_trainer
-from rewardgen.training.protocol import TrainerSetup
-from rewardgen.training.sac.learner import SacLearner
-from rewardgen.training.sac.settings import SacJob, SacSettings
 from rewardgen.training.shared.batch import SliceBatch
 from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rewards import Rewards
@@ -162,32 +156,6 @@ def test_a_slice_that_observes_learns_the_same_alone_and_beside_others_that_fail
     assert failure and failure.kind == "non-finite" and "`position` of `observe`" in failure.message
     assert not results["a"].failure and not results["b"].failure
     assert load_policy(alone / "a-s0.npz").observation_size == 5 + 2
-
-
-def test_policies_of_sac_see_it_too(tmp_path):
-    settings = SacSettings(env_steps=256, num_envs=4, evaluation_phases=1, evaluation_envs=1, batch=32, random_steps=64)
-    the_job = SacJob.model_validate(job(tmp_path, {"a": CARTPOLE}).model_dump() | {"settings": settings.model_dump()})
-    (result,) = SliceBatch(load_task("cartpole"), the_job, lambda message: None, SacLearner).run()
-    assert not result.failure and load_policy(tmp_path / "a-s0.npz").observation_size == 5 + 2
-
-
-@pytest.fixture
-def setup(tmp_path):
-    return TrainerSetup("cartpole", TINY, 1, tmp_path / "scratch", Limits(wall_s=60.0))
-
-
-def test_rewards_with_and_without_eyes_train_beside_each_other_and_are_measured(setup, tmp_path):
-    results = {}
-    ppo_trainer(setup).train(
-        [RewardSpec(candidate_id=id, source=source) for id, source in {"a": UPRIGHT, "b": CARTPOLE}.items()],
-        [SliceSpec(candidate_id=id, seed=0) for id in "ab"],
-        folder=tmp_path / "policies",
-        on_progress=lambda message: None,
-        on_slice=lambda result: results.update({result.candidate_id: result}),
-    )
-    for result in results.values():
-        assert not result.failure and result.final_fitness is not None and result.outcomes
-        assert isinstance(load_policy(tmp_path / "policies" / result.policy), PpoPolicy)
 
 
 def test_a_policy_without_eyes_is_not_failed_by_an_observe_that_it_never_uses(tmp_path):

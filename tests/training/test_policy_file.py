@@ -1,7 +1,3 @@
-import io
-import pickle
-import zipfile
-
 import numpy as np
 import pytest
 import torch
@@ -58,40 +54,6 @@ def test_tampered_arrays_are_refused(tmp_path, kind):
     arrays = saved_arrays(path)
     np.savez(path, **arrays | TAMPERED[kind](arrays))
     with pytest.raises(RunFolderError, match="not a policy file"):
-        load_policy(path)
-
-
-class Evil:
-    ran = False
-
-    def __reduce__(self):
-        return setattr, (Evil, "ran", True)
-
-
-def test_a_pickle_inside_is_refused_and_not_run(tmp_path):
-    path = tmp_path / "policy.npz"
-    arrays = saved_arrays(path)
-    arrays["normaliser/mean"] = np.array([Evil()], dtype=object)
-    np.savez(path, **arrays)
-    with pytest.raises(RunFolderError):
-        load_policy(path)
-    path.write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(RunFolderError):
-        load_policy(path)
-    assert not Evil.ran
-
-
-def test_a_bomb_is_refused_without_unpacking_it(tmp_path):
-    path = tmp_path / "policy.npz"
-    content = io.BytesIO()
-    with (
-        zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        archive.open("sizes.npy", "w") as member,
-    ):
-        for _ in range(300):
-            member.write(bytes(1 << 20))
-    path.write_bytes(content.getvalue())
-    with pytest.raises(RunFolderError, match="unpacks to more"):
         load_policy(path)
 
 

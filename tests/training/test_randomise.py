@@ -83,16 +83,21 @@ def test_what_cannot_randomise_says_so():
         RunConfig(task="hopper", randomise=("fricton=1:2",))
 
 
-def test_a_run_keeps_its_ranges_when_it_goes_on(tmp_path):
-    kind = TrainerKind(GuessingTrainer, GuessingSettings, learner="none", randomises=True)
-    TRAINERS.register("guessing", kind)
+def test_a_run_keeps_its_ranges_and_its_bonus_when_it_goes_on_and_tells_the_designer(tmp_path):
+    class Settings(GuessingSettings):
+        bonus: str | None = None
+
+    TRAINERS.register("guessing", TrainerKind(GuessingTrainer, Settings, learner="none", randomises=True))
     try:
-        config = {"trainer": "guessing", "randomise": RANGES, "candidates": 1, "seeds": 1, "final_seeds": 1}
+        config = {"trainer": "guessing", "randomise": RANGES, "bonus": "rnd"}
+        config |= {"candidates": 1, "seeds": 1, "final_seeds": 1}
         ended = start(RunConfig(task=str(POINT), generations=1, **config), tmp_path / "runs", SilentListener())
         history = resume(ended.folder, SilentListener(), Resume(generations=1)).history
     finally:
         TRAINERS.remove("guessing")
     assert tuple(history.training.settings["randomise"]) == history.config.randomise == RANGES
+    assert history.training.settings["bonus"] == history.config.bonus == "rnd"
+    assert "a bonus for rare observations" in history.card.learner_notes
 
 
 @pytest.mark.parametrize("source", [UPRIGHT, STAGED])

@@ -35,6 +35,17 @@ def next_stage(stage, pole_upright):
 def compute_reward(stage, pole_upright):
     return {"up": pole_upright + stage}
 """
+SEEING = """
+OBSERVED = ("position",)
+
+
+def observe(pole_upright):
+    return pole_upright[:, None]
+
+
+def compute_reward(pole_upright):
+    return {"up": pole_upright}
+"""
 SPEC = SliceSpec(candidate_id="a", seed=0)
 EPISODES = 3
 
@@ -140,12 +151,15 @@ def test_a_policy_that_cannot_act_is_told_with_its_reason(tmp_path):
     assert not (tmp_path / "replays").exists()
 
 
-def test_pure_and_staged_rewards_train_beside_each_other_and_policies_are_kept(tmp_path):
-    results = {}
+def test_pure_staged_and_observing_rewards_train_beside_each_other_and_policies_are_kept(tmp_path):
+    results, sources = {}, {"a": UPRIGHT, "b": STAGED, "c": SEEING}
     setup = TrainerSetup("cartpole", TINY, 1, tmp_path / "scratch", Limits(wall_s=60.0))
     ppo_trainer(setup).train(
-        [RewardSpec(candidate_id=id, source=source) for id, source in {"a": UPRIGHT, "b": STAGED}.items()],
-        [SliceSpec(candidate_id=id, seed=0) for id in "ab"],
+        [
+            RewardSpec(candidate_id=id, source=source)
+            for id, source in zip("abc", (UPRIGHT, STAGED, SEEING), strict=True)
+        ],
+        [SliceSpec(candidate_id=id, seed=0) for id in "abc"],
         folder=tmp_path / "policies",
         on_progress=lambda message: None,
         on_slice=lambda result: results.update({result.candidate_id: result}),
@@ -153,4 +167,4 @@ def test_pure_and_staged_rewards_train_beside_each_other_and_policies_are_kept(t
     for result in results.values():
         assert not result.failure and result.final_fitness is not None and result.episodes_file
         assert isinstance(load_policy(tmp_path / "policies" / result.policy), PpoPolicy)
-    assert len(results["b"].outcomes) == len(results["a"].outcomes) and results["b"].stages
+    assert len({len(result.outcomes) for result in results.values()}) == 1 and results["b"].stages
