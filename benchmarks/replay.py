@@ -5,9 +5,6 @@ call into `mujoco.rollout`: one `MjData`, which is given each state and stepped 
 same states, bit by bit. One `MjData` stays in the cache of the processor: a C loop over one per environment is slower.
 """
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import time

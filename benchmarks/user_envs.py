@@ -1,8 +1,5 @@
 """Environments with a reward as a user of Gymnasium would write them: numpy, one environment at a time."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import math

@@ -4,9 +4,6 @@ Physics with contacts is chaotic: a difference grows until the motions are two d
 simulator in single precision is what MuJoCo itself keeps to when its states are rounded to single precision.
 """
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import copy

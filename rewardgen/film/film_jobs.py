@@ -1,8 +1,5 @@
 """The worker jobs behind a film: policies play, a reward prices their steps, pictures are made."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import os

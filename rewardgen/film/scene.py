@@ -1,8 +1,5 @@
 """A model as it is filmed: light, sky and floor that many models lack, and a camera that keeps the robot in view."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import warnings

@@ -1,8 +1,5 @@
 """Recorded positions in MuJoCo's viewer: `python -m rewardgen.film.viewer MODEL MOTION FRAME_S`."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import itertools

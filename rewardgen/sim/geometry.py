@@ -1,8 +1,5 @@
 """Geometry of models: possible contacts, and the lowest point of a geom."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import itertools

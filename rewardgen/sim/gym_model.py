@@ -3,9 +3,6 @@
 A state holds no actuator forces and no turns since the episode began, so such quantities cannot be read.
 """
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,5 @@
 """Shared parts of simulators of MuJoCo models: facts of the model, fields by name, and their values before a step."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping

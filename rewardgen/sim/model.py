@@ -1,8 +1,5 @@
 """MuJoCo models: finding and compiling files, naming parts, and roles of bodies."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import warnings

@@ -1,8 +1,5 @@
 """A model in words, for designers: masses, motors, and the form, size, colour and place of its shapes."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import colorsys

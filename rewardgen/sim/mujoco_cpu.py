@@ -1,8 +1,5 @@
 """MuJoCo on CPU threads, with numpy arrays below the tensors."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import warnings

@@ -1,8 +1,5 @@
 """Environments of a MuJoCo model: `SimulatorEnv` with random states, words about the robot, and poses for films."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import math

@@ -4,7 +4,7 @@ MuJoCo Warp computes in single precision. Fields are converted to double on the 
 https://github.com/google-deepmind/mujoco_warp.
 """
 
-# MuJoCo's compiled modules carry no type stubs, and the packages of this extra may be missing.
+# The packages of this extra may be missing, and carry no type stubs.
 # pyright: reportAttributeAccessIssue=false, reportMissingImports=false, reportArgumentType=false, reportCallIssue=false
 
 from __future__ import annotations

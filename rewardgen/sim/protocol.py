@@ -1,8 +1,5 @@
 """The seam between environments and physics: `Simulator`, and the registry of simulators of MuJoCo models."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping

@@ -5,9 +5,6 @@ sensor, which is added when the model is compiled; the rest read joint positions
 last physics substep.
 """
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping

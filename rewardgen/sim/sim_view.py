@@ -1,8 +1,5 @@
 """Views of simulations for task code: of any simulator, and of a MuJoCo model with its parts by name."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import copy

@@ -1,8 +1,5 @@
 """Catalogue of a robot: every variable of its model, with its range under random actions."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import ast

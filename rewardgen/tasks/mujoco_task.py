@@ -3,9 +3,6 @@
 A task file holds one class. Everything is batched over N envs: tensors are torch, batch first, in SI units.
 """
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

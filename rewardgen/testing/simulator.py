@@ -1,8 +1,5 @@
 """A simulator in torch alone, for tests of everything above the physics."""
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import mujoco

@@ -155,11 +155,8 @@ def test_pure_staged_and_observing_rewards_train_beside_each_other_and_policies_
     results, sources = {}, {"a": UPRIGHT, "b": STAGED, "c": SEEING}
     setup = TrainerSetup("cartpole", TINY, 1, tmp_path / "scratch", Limits(wall_s=60.0))
     ppo_trainer(setup).train(
-        [
-            RewardSpec(candidate_id=id, source=source)
-            for id, source in zip("abc", (UPRIGHT, STAGED, SEEING), strict=True)
-        ],
-        [SliceSpec(candidate_id=id, seed=0) for id in "abc"],
+        [RewardSpec(candidate_id=id, source=source) for id, source in sources.items()],
+        [SliceSpec(candidate_id=id, seed=0) for id in sources],
         folder=tmp_path / "policies",
         on_progress=lambda message: None,
         on_slice=lambda result: results.update({result.candidate_id: result}),

@@ -3,9 +3,6 @@
 No task, reward or policy runs here: the geoms of a model are moved to recorded positions.
 """
 
-# MuJoCo's compiled modules carry no type stubs.
-# pyright: reportAttributeAccessIssue=false
-
 from __future__ import annotations
 
 import time
