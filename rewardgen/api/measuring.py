@@ -17,7 +17,7 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.designer.ranges import choose_ranges
 from rewardgen.film.film import Film, plan_of
-from rewardgen.film.film_index import films_folder
+from rewardgen.film.film_index import FILMS
 from rewardgen.film.shooting import require_trust, shoot
 from rewardgen.llm.archive import slug
 from rewardgen.llm.factory import make_llm
@@ -194,7 +194,7 @@ def evaluate(
     if film and training:
         raise UsageError("trainings outside a run are not filmed", "leave out `--film`")
     if film:
-        films_folder(reference.folder)
+        reference.folder.place_within(FILMS)
     with scratch_folder() as scratch:
         setup = _setup(reference.history, scratch, workers or usable_cores())
         place = training.folder.path if training else reference.folder.policies / phase

@@ -71,12 +71,8 @@ def film_clips(
 ) -> tuple[ClipFilm, ClipFilm]:
     """Film the clips of a question, left and right, with the same camera, unless they are filmed already.
 
-    Args:
-        folder: The run's folder, which keeps the films.
-        history: The run's history.
-        question: The clips; with exchanged sides the films are the same.
-        videos: False to make the frames alone, without videos and curves, which is several times as fast.
-        note: Receives progress, in a line.
+    Films of a question with exchanged sides are the same. Without `videos` there are only frames, which is several
+    times as fast.
 
     Raises:
         UsageError: Nothing here renders.
@@ -87,8 +83,7 @@ def film_clips(
         note("filming two episodes to compare")
         _film(folder, history, question, place, videos, note)
         films = _filmed(place, question, videos)
-    if films is None:
-        raise RunFolderError(f"the films in {place} cannot be read", "delete that folder, then resume the run")
+    assert films is not None
     return films
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.core.files import explain_os_error
-from rewardgen.film.film_index import Film, add_films, films_folder, films_of
+from rewardgen.film.film_index import Film, add_films, films_of
 from rewardgen.film.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
-from rewardgen.llm.protocol import Note
+from rewardgen.llm.protocol import Note, silent
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
@@ -28,45 +24,10 @@ def make_films(
     *,
     seconds: float = SECONDS,
     agreed: bool = False,
-    note: Note = lambda text: None,
+    note: Note = silent,
 ) -> list[Film]:
-    """Film a whole run, without repeating films that exist; all films there are then.
-
-    Args:
-        folder: The run's folder.
-        history: The run's history.
-        seconds: Longest film.
-        agreed: The user agreed to run the task file of a run from elsewhere.
-        note: Receives progress, in a line.
-
-    Raises:
-        UsageError: The run comes from elsewhere and its task is not shipped; or nothing here renders.
-        RewardgenError: The task cannot be simulated, or a file cannot be written.
-    """
+    """Film a whole run, without repeating films that exist; all films there are then. See `shoot`."""
     plans = plans_for(folder, history)
-    if not (plans or films_of(folder)):
-        return []
-    with _alone(folder):
-        return _made(folder, history, plans, seconds, agreed, note)
-
-
-@contextmanager
-def _alone(folder: RunFolder) -> Iterator[None]:
-    """Wait until no other process films the run: `run` and `film` may do so at the same time."""
-    path = films_folder(folder) / ".lock"
-    try:
-        path.parent.mkdir(exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-    except OSError as error:
-        raise explain_os_error(path, error) from error
-    with open(handle, "a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _made(
-    folder: RunFolder, history: History, plans: list[Plan], seconds: float, agreed: bool, note: Note
-) -> list[Film]:
     done = {film.name for film in films_of(folder)}
     missing = [plan for plan in plans if plan.name not in done]
     if missing:

@@ -78,31 +78,19 @@ def motion_name(name: str) -> str:
     return f"{name}-motion.npy"
 
 
-def films_folder(folder: RunFolder) -> Path:
-    """Folder of a run's films.
-
-    Raises:
-        RunFolderError: The folder is a link or a file.
-    """
-    return folder.place_within(FILMS)
-
-
 def films_of(folder: RunFolder) -> list[Film]:
     """The films of a run in the order of their making, without those whose files are gone.
 
     Only the index is read. Read the files with `read_plain`: the folder may come from anybody.
     """
     try:
-        place = films_folder(folder)
+        place = folder.place_within(FILMS)
         index = Index.model_validate_json(read_plain(place / INDEX, _MOST_INDEX_BYTES))
     except (OSError, ValidationError, RewardgenError):
         return []
     films = [Film.model_validate({**shot.model_dump(), "folder": place}) for shot in index.films]
-    return [film for film in films if all(map(_is_plain, (film.video, film.picture, film.still)))]
-
-
-def _is_plain(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink()
+    files = {film.name: (film.video, film.picture, film.still) for film in films}
+    return [film for film in films if all(path.is_file() and not path.is_symlink() for path in files[film.name])]
 
 
 def add_films(folder: RunFolder, shots: Sequence[Shot]) -> list[Film]:
@@ -115,5 +103,5 @@ def add_films(folder: RunFolder, shots: Sequence[Shot]) -> list[Film]:
     fields = set(Shot.model_fields)
     films = {film.name: film for film in films_of(folder)} | new
     index = Index(films=tuple(Shot.model_validate(film.model_dump(include=fields)) for film in films.values()))
-    write_atomic(films_folder(folder) / INDEX, index.model_dump_json(indent=1))
+    write_atomic(folder.place_within(FILMS) / INDEX, index.model_dump_json(indent=1))
     return [film for film in films_of(folder) if film.name in new]

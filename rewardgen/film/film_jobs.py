@@ -44,7 +44,7 @@ _HEADLESS = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
 Report = Callable[[dict[str, Any]], None]
 
 
-def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+def rollout_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     """Play policies from the same few starts and record one episode of each.
 
     Leaves in the working folder for each policy a file of the inputs of rewards. For films it also leaves the model as
@@ -56,7 +56,6 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
             with a reward of the task's own; `starts`, see `rewardgen.film.shooting.Starts`; longest `seconds` and
             playing `speed`; `kinds` of policies as in `POLICY_KINDS`; `renderer`, the `MUJOCO_GL` for an environment
             that makes its own pictures; empty for recordings without films.
-        report: Not used.
 
     Returns:
         `played`: for each policy its `problem`, or the fields of `rewardgen.film.shooting.Played`.
@@ -64,7 +63,6 @@ def rollout_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     Raises:
         TaskError: The task has neither a MuJoCo model nor pictures, or cannot be simulated.
     """
-    torch.set_num_threads(1)
     for kind, target in payload["kinds"].items():
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)
@@ -221,12 +219,11 @@ def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
     mujoco.mj_saveModel(filmed, SCENE, None)
 
 
-def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+def components_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     """Price the frames of an episode, each component averaged over a moment.
 
     Args:
         payload: `file` of the inputs at each control step; `reward`; the `steps` of the frames, and `step_s`.
-        report: Not used.
 
     Returns:
         `components`: name to a number for each frame.
@@ -234,7 +231,6 @@ def components_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     Raises:
         RewardgenError: The reward fails on them, or the file cannot be read.
     """
-    torch.set_num_threads(1)
     reward = RewardSpec.model_validate(payload["reward"])
     kept = load_episodes(Path(payload["file"]))
     inputs = {name: values.unsqueeze(1) for name, values in kept.inputs.items()}
@@ -255,21 +251,8 @@ def _means(values: Tensor, low: Tensor, high: Tensor) -> list[float]:
     return ((sums[high] - sums[low]) / (high - low)).tolist()
 
 
-def render_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
-    """Make a film of recorded positions, as MP4, animated WebP and PNG in the working folder.
-
-    Args:
-        payload: `how`: `egl`, `osmesa`, `cgl`, or `keep` for pictures that exist already; `folder` with the model and
-            the motions; `film` with `name`, `frame_s`, `speed`, `motions`, names of one or two policies, and `sides`,
-            for each of these a `rewardgen.film.layout.Side`; without a `film` only the driver is named.
-        report: Not used.
-
-    Returns:
-        `renderer`: the OpenGL driver.
-
-    Raises:
-        UsageError: Nothing here renders in that way.
-    """
+def render_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
+    """See `rewardgen.film.pictures.make_pictures`."""
     # Not at the top: every worker is forked from a process that has imported this module.
     from rewardgen.film.pictures import make_pictures
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont
 
 from rewardgen.core.formatting import number
-from rewardgen.core.text import visible
 
 WIDTH, HEIGHT = 480, 270
 """Size of one policy's picture [pixels]."""
@@ -39,13 +37,6 @@ class Side(NamedTuple):
     frames: int
 
 
-def legible(text: str, most: int = 200) -> str:
-    """Any text as one line of at most `most` letters that the font has."""
-    plain = unicodedata.normalize("NFKD", visible(text[: 4 * most]).replace("\u2013", "-").replace("\u2014", "-"))
-    ascii_only = "".join(each if each.isascii() else "?" for each in plain if not unicodedata.combining(each))
-    return " ".join(ascii_only.split())[:most]
-
-
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """Pillow's own font."""
     return ImageFont.load_default(size)
@@ -73,18 +64,12 @@ class Panel:
         self.height = _HEAD + HEIGHT + 18 + _ROW * rows  # even, as video needs it
         self._still = Image.new("RGB", (WIDTH, self.height), PAPER)
         draw = ImageDraw.Draw(self._still)
-        label = _fitting(draw, legible(side.label, 60), 16, WIDTH // 2)
-        draw.text((_MARGIN, _HEAD / 2), label, _INK, font(16), anchor="lm")
-        after = _MARGIN + draw.textlength(label, font(16)) + 8
-        detail = _fitting(
-            draw, legible(side.detail, 100), 12, WIDTH - after - 60 - draw.textlength(self._slow, font(12))
-        )
-        draw.text((after, _HEAD / 2 + 1), detail, _FAINT, font(12), anchor="lm")
+        draw.text((_MARGIN, _HEAD / 2), side.label, _INK, font(16), anchor="lm")
+        after = _MARGIN + draw.textlength(side.label, font(16)) + 8
+        draw.text((after, _HEAD / 2 + 1), side.detail, _FAINT, font(12), anchor="lm")
         for index, name in enumerate(self._rows):
             middle = self._middle(index)
-            draw.text(
-                (_NAME_END, middle), _fitting(draw, legible(name, 48), 12, _NAME_END - _MARGIN), _INK, font(12), "rm"
-            )
+            draw.text((_NAME_END, middle), _fitting(draw, name), _INK, font(12), "rm")
             draw.rounded_rectangle((_BAR[0], middle - 5, _BAR[1], middle + 4), 3, _TRACK)
         if not self._rows:
             draw.text((_MARGIN, self._middle(0)), "its components cannot be computed here", _FAINT, font(12), "lm")
@@ -157,10 +142,10 @@ def _shown_number(value: float, scale: float) -> str:
     return number(value) if abs(value) >= 0.005 * scale else "0"
 
 
-def _fitting(draw: ImageDraw.ImageDraw, text: str, size: int, room: float) -> str:
-    """A text cut to a width."""
-    if draw.textlength(text, font(size)) <= room:
-        return text
-    while text and draw.textlength(f"{text}...", font(size)) > room:
-        text = text[:-1]
-    return f"{text.rstrip()}..."
+def _fitting(draw: ImageDraw.ImageDraw, name: str) -> str:
+    """The name of a component, cut to its column."""
+    shown = name
+    while draw.textlength(shown, font(12)) > _NAME_END - _MARGIN:
+        name = name[:-1]
+        shown = f"{name}..."
+    return shown

@@ -64,10 +64,22 @@ class _Film(Frozen):
 
 
 def make_pictures(payload: dict[str, Any]) -> dict[str, Any]:
-    """Make a film of one policy or of two side by side; see `rewardgen.film.film_jobs.render_job`."""
-    how, folder = payload["how"], Path(payload["folder"])
+    """Make a film of one policy or of two side by side, as MP4, animated WebP and PNG in the working folder.
+
+    Args:
+        payload: `how`: `egl`, `osmesa`, `cgl`, or `keep` for pictures that exist already; `folder` with the model and
+            the motions; a `film` with the fields of `_Film`, without which only the driver is named.
+
+    Returns:
+        `renderer`: the OpenGL driver.
+
+    Raises:
+        UsageError: Nothing here renders in that way.
+    """
+    how, folder, driver = payload["how"], Path(payload["folder"]), payload["how"]
     context = None if how == "keep" else _context(how)
-    driver = how if context is None else _renderer()
+    if context is not None:
+        driver = importlib.import_module("OpenGL.GL").glGetString(0x1F01).decode(errors="replace")
     if payload["film"] is None:
         return {"renderer": driver}
     film = _Film.model_validate(payload["film"])
@@ -136,10 +148,6 @@ def _context(how: str) -> Any:
         return context
     except Exception as error:  # drivers raise nearly anything
         raise UsageError(f"nothing renders by {how}: {type(error).__name__}") from error
-
-
-def _renderer() -> str:
-    return importlib.import_module("OpenGL.GL").glGetString(0x1F01).decode(errors="replace")
 
 
 def _rendered(model: mujoco.MjModel, motion: np.ndarray, camera: Camera) -> Iterator[Image.Image]:

@@ -23,9 +23,9 @@ from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
-from rewardgen.film.film_index import SCENE, Film, Shot, add_films, films_folder, motion_name
+from rewardgen.film.film_index import FILMS, SCENE, Film, Shot, add_films, motion_name
 from rewardgen.film.viewers import Recorded
-from rewardgen.llm.protocol import Note
+from rewardgen.llm.protocol import Note, silent
 from rewardgen.reward.observation import seen_besides
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
@@ -176,12 +176,7 @@ def take_of(
 ) -> Take:
     """Choose the policy of a reward to film: that of the middle fitness, on the fresh seeds if trained there.
 
-    Args:
-        folder: The run's folder.
-        history: The run's history.
-        id: A candidate, `human` or `sparse`.
-        seed: Choose the training with this seed instead.
-        phases: Phases to look in, in order of preference.
+    With a `seed`, choose the training with this seed instead. `phases` are in order of preference.
 
     Raises:
         UsageError: The reward was not trained, or not with this seed.
@@ -220,25 +215,18 @@ def shoot(
     seconds: float = SECONDS,
     speed: float = 1.0,
     agreed: bool = False,
-    note: Note = lambda text: None,
+    note: Note = silent,
 ) -> list[Film]:
     """Make films and add them to those of the run; a policy that cannot be played gives a note instead.
 
-    Args:
-        folder: The run's folder.
-        history: The run's history.
-        plans: The films.
-        seconds: Longest film.
-        speed: Playing speed, 1 in real time.
-        agreed: The user agreed to run the task file of a run from elsewhere.
-        note: Receives progress, in a line.
+    A film has at most so many `seconds`; a `speed` of 1 is real time. `note` receives progress, in a line.
 
     Raises:
         UsageError: The run comes from elsewhere and the user did not agree; or nothing here renders.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
     require_trust(history, agreed)
-    place = films_folder(folder)
+    place = folder.place_within(FILMS)
     if changed(history.task_files):
         note("the task has changed since the run began: its policies are filmed in the task as it is now")
     with scratch_folder() as scratch:
@@ -291,15 +279,7 @@ def play(
 ) -> dict[str, Played]:
     """Play policies in a clean worker, which leaves model and motions in `rollout` of `scratch`; episodes by take.
 
-    Args:
-        folder: The run's folder.
-        history: The run's history.
-        takes: The policies.
-        scratch: Empty folder.
-        seconds: Longest recording.
-        speed: Playing speed, 1 in real time.
-        starts: The episodes.
-        pictures: False to leave the inputs of rewards only, which needs no task that can be filmed.
+    Without `pictures` it leaves the inputs of rewards only, which needs no task that can be filmed.
 
     Raises:
         RewardgenError: The task cannot be simulated.

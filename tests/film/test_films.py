@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, TaskError, UsageError
-from rewardgen.film import film_jobs, layout, shooting
+from rewardgen.film import film_jobs, shooting
 from rewardgen.film.film import films_of, make_films, plan_of, plans_for
 from rewardgen.film.film_index import FILMS, INDEX
 from rewardgen.film.scene import choose_cameras, dressed, moving_geoms, outlines
@@ -186,19 +186,6 @@ def test_an_index_that_somebody_else_wrote_leads_nowhere(tmp_path, filmed, chang
     assert len(films_of(folder)) == 1
     (tmp_path / FILMS / INDEX).write_text(json.dumps({"films": [change(each) for each in index["films"]]}))
     assert films_of(folder) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\nb\t\x1b[31mred\x1b[0m", "a b red"),
-        ("gr\u00fcn\u202e", "grun"),
-        ("\u4e2d\u6587", "??"),
-        ("x" * 500, "x" * 200),
-    ],
-)
-def test_anybodys_text_is_drawn_as_one_line_of_plain_letters(text, shown):
-    assert layout.legible(text) == shown
 
 
 def test_a_run_without_a_chosen_reward_is_filmed_as_far_as_it_is(rewardgen, tmp_path, filmed):  # noqa: F811
