@@ -96,7 +96,7 @@ __all__ = [
 _QUANTITIES = ("Body", "CentreOfMass", "ContactForce", "Direction", "Distance", "Effort", "Energy", "Geom", "Hinge")
 _QUANTITIES += ("Sensor", "Site", "Slide", "Tendon", "Touching")
 
-_HOME = {
+HOMES = {
     **dict.fromkeys(("heading", "upright"), "rewardgen.sim.tensors"),
     **dict.fromkeys(("Flip", "Outside", "Pair", "Shift", "Var", "Wrap"), "rewardgen.sim.variables"),
     **dict.fromkeys(_QUANTITIES, "rewardgen.sim.quantities"),
@@ -122,9 +122,9 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOME[name]), name)
+    return getattr(importlib.import_module(HOMES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -123,15 +123,7 @@ KINDS: Registry[Callable[[Exported], Export]] = Registry("kind of export")
 def export(
     folder: RunFolder, history: History, id: str, target: Path, kind: str = "torch", *, agreed: bool = False
 ) -> list[Path]:
-    """Write a reward, its policy or its environment for other programs.
-
-    Args:
-        folder: Folder of the run.
-        history: Its history.
-        id: A candidate's id, `human` or `sparse`.
-        target: A new or an empty folder.
-        kind: One of `KINDS`.
-        agreed: True to run the task file of a run from elsewhere.
+    """Write a reward, its policy or its environment for other programs into a new or an empty folder.
 
     Raises:
         UsageError: The kind or candidate is unknown, the reward lacks what the kind needs, or the folder is not empty.
@@ -182,20 +174,19 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
 
 def _results(history: History, id: str) -> str:
     row = history.summary.row(id) if history.summary else None
-    if row and row.fitness:
-        fitness = f"- fitness {fitness_text(row)} (IQM, 95 % interval) over {count(row.seeds, 'fresh seed')}"
-        return f"{fitness}{_success(row.success_rate)}\n\n{MEASURED}"
     result = history.result("search", id)
-    if row and not row.failure:  # a task without a fitness
+    if row and row.fitness:
+        fitness = f"{fitness_text(row)} (IQM, 95 % interval) over {count(row.seeds, 'fresh seed')}"
+        rate = row.success_rate
+    elif row and not row.failure:  # a task without a fitness
         return history.summary.conclusion if history.summary else ""
-    if result is None or result.fitness is None:
+    elif result is None or result.fitness is None:
         return "Not trained to the end: no results."
-    fitness = f"- fitness {number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
-    return f"{fitness}{_success(result.success_rate)}\n\n{MEASURED}"
-
-
-def _success(rate: float | None) -> str:
-    return "" if rate is None else f"\n- success rate {percent(rate)}"
+    else:
+        fitness = f"{number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
+        rate = result.success_rate
+    success = "" if rate is None else f"\n- success rate {percent(rate)}"
+    return f"- fitness {fitness}{success}\n\n{MEASURED}"
 
 
 def _code(name: str) -> str:

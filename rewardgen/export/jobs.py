@@ -37,12 +37,11 @@ _INPUT = "input."
 Report = Callable[[dict[str, Any]], None]
 
 
-def reward_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+def reward_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     """Compute a reward as trainings do, and as its file does.
 
     Args:
         payload: `source`; `inputs`, a file with the inputs of an episode as `input.NAME`; `folder` to write to.
-        report: Unused.
 
     Returns:
         `rows`; `difference`, the largest between the two, relative above 1.
@@ -87,13 +86,12 @@ def _difference(one: Tensor, other: Tensor) -> float:
     return float(((one - other).abs() / other.abs().clamp(min=1.0)).max())
 
 
-def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+def task_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     """Play an episode of a task, with a policy or at random, and list the task's parts.
 
     Args:
         payload: `task`, `folder` to write to, and perhaps a `policy`; `seed` and `starts`, the purpose for which the
             episode's seed is derived.
-        report: Unused.
 
     Returns:
         `fingerprint` of the task; `model`, files of its MuJoCo model, the main one first; `needs`, packages of its
@@ -121,19 +119,17 @@ def task_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     }
 
 
-def episodes_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+def episodes_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     """Play policies again in all starts of their evaluation, and write the episodes that were compared.
 
     Args:
         payload: `task`; `policies`, a folder; `plays`: name of each policy's file, purpose of its starts, and indices
             of the compared ones; `seed` and number of `episodes` of the starts; `answers`: `left`, `right` and
             `preference` of each, to write beside the episodes; `folder` to write to.
-        report: Unused.
 
     Returns:
         `lengths` of the episodes in steps, in the order of the indices.
     """
-    torch.set_num_threads(1)
     task = load_task(payload["task"])
     observations, actions = [], []
     for name, purpose, indices in payload["plays"]:
@@ -162,13 +158,12 @@ def _observed(envs: VecEnv, act: ActFunction, names: Sequence[str] = ()) -> tupl
     return torch.stack(seen), recording
 
 
-def policy_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
+def policy_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     """Write a policy for other programs.
 
     Args:
         payload: `policy`, its file; `folder` to write to; `name`, `policy.zip` or `policy.onnx`; `discount`;
             `algorithm`, the class of Stable-Baselines3 that will load it.
-        report: Unused.
 
     Returns:
         `difference`, the largest between actions of the written policy and of this package's.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from rewardgen import __version__
+from rewardgen import HOMES, __version__
 from rewardgen.core.errors import UsageError
 from rewardgen.core.resources import PACKAGE
 
@@ -21,7 +21,7 @@ _WHOLE = re.compile(r"^[ \t]*import rewardgen\b.*", re.MULTILINE)
 
 def vendored() -> dict[str, str]:
     """Files with all that task files import and an environment needs: path to text."""
-    homes = {name: home for name, home in _public().items() if home.startswith(_TASK_LAYERS)}
+    homes = {name: home for name, home in HOMES.items() if home.startswith(_TASK_LAYERS)}
     files = {}
     for module in sorted(_closure({*_ROOTS, *homes.values()}) - {"rewardgen"}):
         path = _file(module)
@@ -39,11 +39,7 @@ def _relative(text: str, dots: str) -> str:
 
 
 def task_source(text: str, name: str) -> str:
-    """A task file that imports from the copied package beside it.
-
-    Args:
-        text: Source of the task file.
-        name: File name, for messages.
+    """The source of a task file, changed to import from the copied package beside it.
 
     Raises:
         UsageError: The file says `import rewardgen`.
@@ -68,13 +64,6 @@ def _closure(roots: Iterable[str]) -> set[str]:
         if module != "rewardgen":
             waiting += _imported(ast.parse(path.read_text()))
     return modules
-
-
-def _public() -> dict[str, str]:
-    """Public names of this package to their modules, as declared to type checkers."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text())
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module)
-    return {alias.name: str(node.module) for node in nodes for alias in node.names}
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:

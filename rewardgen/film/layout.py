@@ -45,14 +45,10 @@ def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
 class Panel:
     """The frame around one policy's picture; constant parts are drawn once.
 
-    Args:
-        side: The policy's text and numbers.
-        frame_s: Time between two frames [s].
-        beside: The sides of the film, which share height and the scale of fitness.
-        speed: Playing speed, 1 in real time.
+    The sides `beside` each other in a film share height and the scale of fitness.
     """
 
-    def __init__(self, side: Side, frame_s: float, beside: Sequence[Side], speed: float = 1.0) -> None:
+    def __init__(self, side: Side, frame_s: float, beside: Sequence[Side], speed: float) -> None:
         self._slow = "" if speed == 1.0 else f", at {number(speed)} x speed"
         self._side, self._rows, self._frame_s = side, _rows_of(side.components), frame_s
         rows = max(_FEWEST_ROWS, *(len(_rows_of(each.components)) for each in beside))

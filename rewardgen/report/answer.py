@@ -16,15 +16,10 @@ from rewardgen.view.progress import doubts
 Tone = Literal["good", "mixed", "bad", "open"]
 
 _LONGEST = 150
-_STANDINGS: dict[Standing, tuple[str, Tone]] = {
-    "above": ("better", "good"),
-    "on par": ("within noise", "mixed"),
-    "below": ("worse", "bad"),
-}
-_HEADLINES: dict[Standing, str] = {
-    "above": "better than the {} reward",
-    "on par": "within noise of the {} reward",
-    "below": "worse than the {} reward",
+_STANDINGS: dict[Standing, tuple[str, str, Tone]] = {
+    "above": ("better", "than", "good"),
+    "on par": ("within noise", "of", "mixed"),
+    "below": ("worse", "than", "bad"),
 }
 _NO_SUCCESS = 0.05
 """Success rate below which a policy counts as failing."""
@@ -134,7 +129,7 @@ def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
         seeds = [percent(one).removesuffix(" %") for one in rates]
         words = f"Succeeds in {percent(rate)} of episodes"
         words += f" (by seed: {', '.join(seeds)} %)" if len(set(seeds)) > 1 else ""
-    words += f", {_HEADLINES[standing].format(bar)}" if standing else ""
+    words += f", {' '.join(_STANDINGS[standing][:2])} the {bar} reward" if standing else ""
     if not history.has_fitness:
         words = f"{row.candidate_id} is preferred to {count(len(history.ranking.ids) - 1, 'other candidate')}"
     if judgement and judgement.answer == "no":
@@ -211,21 +206,19 @@ def _against(history: History, name: str) -> Fact | None:
     standing = summary.against_human if name == "human" else summary.against_sparse
     if row.fitness is None or standing is None:
         return Fact(title, "not known", about=f"it failed to train: {row.failure}" if row.failure else "")
-    words, tone = _STANDINGS[standing]
-    difference, about = final_difference(history, name), f"it reaches {_minus(with_interval(row.fitness))}"
+    words, _, tone = _STANDINGS[standing]
+    difference, about = _difference(history, name), f"it reaches {_minus(with_interval(row.fitness))}"
     if difference:
         sign = "+" if difference.value > 0 else ""
         about = f"difference of the means {sign}{_minus(with_interval(difference))}; {about}"
     return Fact(title, words, about=about, tone=tone)
 
 
-def final_difference(history: History, name: str) -> Interval | None:
+def _difference(history: History, name: str) -> Interval | None:
     """Mean fitness of the chosen reward minus that of one of the task's own, on the fresh seeds."""
     summary = history.summary
-    if summary is None or summary.chosen is None:
-        return None
-    bar = "human" if summary.against_human else "sparse" if summary.against_sparse else ""
-    if name == bar and summary.difference:
+    assert summary is not None and summary.chosen is not None
+    if name == ("human" if summary.against_human else "sparse") and summary.difference:
         return summary.difference
     results = [history.result("final", id) for id in (summary.chosen, name)]
     chosen, other = ([*result.by_seed.values()] if result else [] for result in results)

@@ -44,13 +44,9 @@ def compare_html(
     remarks: Sequence[str],
     distances: Sequence[RewardPair | str],
 ) -> str:
-    """The page.
+    """The page of two or more sides, all compared with the first.
 
-    Args:
-        sides: Two or more; all are compared with the first.
-        facts: Facts of each side.
-        remarks: Sentences on differences that make the sides incomparable.
-        distances: Distance of each other side from the first, or the reason why it is unknown.
+    `remarks` are on differences that make them incomparable; an unknown distance is the reason why it is unknown.
     """
     names = names_of(facts)
     phase: Phase = "final" if all(_result(side, "final") for side in sides) else "search"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
 
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain
@@ -22,19 +21,8 @@ Line = tuple[str, str]
 """Name and amount."""
 
 
-class Ledger(NamedTuple):
-    """Costs and savings."""
-
-    spent: tuple[Line, ...]
-    saved: tuple[Line, ...]
-
-
-def ledger_of(history: History, calls: Calls) -> Ledger:
-    """The ledger of a run so far."""
-    return Ledger(tuple(_spent(history, calls)), tuple(_saved(history)))
-
-
-def _spent(history: History, calls: Calls) -> list[Line]:
+def spent(history: History, calls: Calls) -> list[Line]:
+    """Costs of a run so far."""
     trained = history.trained
     lines = [
         ("Time", duration(history.elapsed_s)),
@@ -76,7 +64,7 @@ def _usage(usage: Usage) -> str:
     return f"{count(usage.calls, 'call')}, {tokens(usage.tokens)} tokens{told}, {money(usage.cost_usd)}"
 
 
-def _saved(history: History) -> list[Line]:
+def saved(history: History) -> list[Line]:
     """Trainings of rejected rewards, and the remaining steps of stopped trainings."""
     if history.training is None:
         return []
@@ -88,11 +76,11 @@ def _saved(history: History) -> list[Line]:
     saved_steps = sum(stop.of_env_steps - stop.env_steps for stop in stops)
     lines = []
     if rejected:
-        saved = f"{count(len(rejected) * seeds, 'training')}, {len(rejected) * seeds * steps:,} steps not spent"
-        lines.append((f"{count(len(rejected), 'reward')} rejected before any training", saved))
+        trainings = f"{count(len(rejected) * seeds, 'training')}, {len(rejected) * seeds * steps:,} steps not spent"
+        lines.append((f"{count(len(rejected), 'reward')} rejected before any training", trainings))
     if repaired:
-        saved = f"{count(len(repaired) * seeds, 'training')} of a first version not spent"
-        lines.append((f"{count(len(repaired), 'reward')} rejected, repaired and then trained", saved))
+        trainings = f"{count(len(repaired) * seeds, 'training')} of a first version not spent"
+        lines.append((f"{count(len(repaired), 'reward')} rejected, repaired and then trained", trainings))
     if stops:
         lines.append((f"{count(len(stops), 'training')} stopped early", f"{saved_steps:,} steps not spent"))
     opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
@@ -108,15 +96,9 @@ def _saved(history: History) -> list[Line]:
 
 
 def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
-    """Origin of the numbers: seeds, task, command, versions, machine. Files of the folder are not trusted."""
-    card, provenance = history.card, _provenance(folder)
+    """Origin of the numbers: seeds, task, command, versions, machine."""
+    card = history.card
     further = sorted({seed for phase, _, seed in history.trained if phase == "search"} - {*history.search_seeds})
-    packages, commit, sandbox = (_mapping(provenance.get(name)) for name in ("packages", "commit", "sandbox"))
-    layers = sandbox.get("layers")
-    reports = [_mapping(layer) for layer in layers] if isinstance(layers, list) else []
-    missing = [str(layer.get("name")) for layer in reports if not layer.get("active")]
-    in_force = f"without {', '.join(missing)}" if missing else "all layers in force"
-    command = provenance.get("command")
     lines = [
         ("Run", f"{folder.id}, {status}"),
         (
@@ -126,32 +108,27 @@ def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
         ("Fresh seeds", f"from {history.final_seeds[0]} on, {len(history.final_seeds)} at most" if card else ""),
         ("Task", f"{card.name}, fingerprint {card.fingerprint}" if card else ""),
         ("Examples for the designer", ", ".join(example.name for example in history.examples)),
-        ("Command", command if isinstance(command, str) else ""),
-        ("Versions", ", ".join(f"{name} {version}" for name, version in packages.items() if version)),
-        (
-            "Commit",
-            f"{commit.get('id')}{', with uncommitted changes' if commit.get('modified') else ''}" if commit else "",
-        ),
-        (
-            "Machine",
-            f"{provenance.get('platform')}, Python {provenance.get('python')}, {provenance.get('cores')} cores"
-            if provenance
-            else "",
-        ),
-        ("Sandbox", f"{sandbox.get('mode')}, {in_force}" if sandbox else ""),
+        *_provenance(folder),
     ]
     return [(name, text) for name, text in lines if text]
 
 
-def _provenance(folder: RunFolder) -> dict[str, Any]:
+def _provenance(folder: RunFolder) -> list[Line]:
+    """Command, versions and machine; nothing if the file, which anybody may have written, is not as a run writes it."""
     try:
-        return _mapping(json.loads(read_plain(folder.provenance, _MOST_BYTES)))
-    except (OSError, ValueError, RecursionError):
-        return {}
-
-
-def _mapping(value: object) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+        known = json.loads(read_plain(folder.provenance, _MOST_BYTES))
+        commit, sandbox = known["commit"], known["sandbox"]
+        missing = ", ".join(layer["name"] for layer in sandbox["layers"] if not layer["active"])
+        modified = ", with uncommitted changes" if commit and commit["modified"] else ""
+        return [
+            ("Command", str(known["command"])),
+            ("Versions", ", ".join(f"{name} {version}" for name, version in known["packages"].items() if version)),
+            ("Commit", f"{commit['id']}{modified}" if commit else ""),
+            ("Machine", f"{known['platform']}, Python {known['python']}, {known['cores']} cores"),
+            ("Sandbox", f"{sandbox['mode']}, {f'without {missing}' if missing else 'all layers in force'}"),
+        ]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return []
 
 
 def _listed(seeds: Iterable[int]) -> str:

@@ -14,7 +14,7 @@ from rewardgen.core.formatting import count, duration, number, percent, shortene
 from rewardgen.film.film import Film, films_of
 from rewardgen.llm.analysis_text import analysis_text, stage_means
 from rewardgen.report.answer import answer_of
-from rewardgen.report.ledger import ledger_of, origins
+from rewardgen.report.ledger import origins, saved, spent
 from rewardgen.report.rendering import packed, render_page, rounded
 from rewardgen.report.reward_report import reward_report
 from rewardgen.report.transcripts import Calls, call_data, read_calls
@@ -56,15 +56,7 @@ def write_report(folder: RunFolder, history: History) -> Path:
 def report_html(
     folder: RunFolder, history: History, *, films: Sequence[Film] = (), live: Live | None = None, served: str = ""
 ) -> str:
-    """A run as one HTML page that needs no other file and no network.
-
-    Args:
-        folder: Folder of the run.
-        history: Its history; the run may still be under way.
-        films: Films of the run; that of the chosen reward's final policy comes first.
-        live: Progress of trainings under way.
-        served: See `render_page`.
-    """
+    """A run, which may be under way, as one HTML page that needs no other file and no network; see `render_page`."""
     status, calls = status_of(folder, history), read_calls(folder)
     transfers = transfers_of(folder, history)
     reels, config, card = _films(films, history), history.config, history.card
@@ -89,7 +81,8 @@ def report_html(
         "model": "built-in designer" if config is None or config.model == BUILTIN else config.model,
         "compared": comparison_facts(history),
         "transfers": [(transfer, transfer_cells(transfer)) for transfer in transfers],
-        "spent": ledger_of(history, calls),
+        "spent": spent(history, calls),
+        "saved": saved(history),
         "report": reward_report(history),
         "origins": origins(folder, history, status),
         "formats": {"number": number, "count": count},
@@ -251,15 +244,7 @@ def _candidate_detail(history: History, record: CandidateRecord) -> dict[str, An
 
 def _finding(finding: Finding) -> dict[str, Any]:
     evidence = [f"{name} {number(value)}" for name, value in finding.evidence.items()]
-    return {
-        "gate": finding.gate,
-        "detector": finding.detector,
-        "severity": finding.severity,
-        "line": finding.line,
-        "message": finding.message,
-        "hint": finding.hint,
-        "evidence": ", ".join(evidence),
-    }
+    return finding.model_dump() | {"evidence": ", ".join(evidence)}
 
 
 def _trainings(history: History, id: str, phase: Phase) -> dict[str, Any] | None:

@@ -78,7 +78,7 @@ def _as_json(data: Any) -> str:
 @cache
 def _asset(name: str) -> str:
     """A file of the package that goes into pages unchanged."""
-    return (_FOLDER / "assets" / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+    return (_FOLDER / "assets" / name).read_text(encoding="utf-8")
 
 
 @cache

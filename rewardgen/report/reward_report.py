@@ -5,13 +5,13 @@ Objective, assumptions, known ways to game the reward, and what was not tested, 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import NamedTuple
 
 from rewardgen.analyzer.flags import DETECTORS
 from rewardgen.core.formatting import count, number
 from rewardgen.llm.prompts import UNCHECKED
+from rewardgen.reward.signature import read_signature
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import CandidateRecord
@@ -75,15 +75,9 @@ def _assumptions(history: History, record: CandidateRecord | None) -> list[str]:
         " per training; another learner may need another reward.",
     ]
     if record:
-        inputs = [name for name in card.input_names() if re.search(rf"\b{re.escape(name)}\b", _signature(record))]
-        if inputs:
-            read = ", ".join(inputs)
-            lines.append(f"The reward reads {read}, as the simulator has them: exact, without noise or delay.")
+        read = ", ".join(read_signature(record.candidate.source).inputs)
+        lines.append(f"The reward reads {read}, as the simulator has them: exact, without noise or delay.")
     return lines
-
-
-def _signature(record: CandidateRecord) -> str:
-    return record.candidate.source.partition("def compute_reward(")[2].partition(")")[0].partition("*,")[0]
 
 
 def _gaming(history: History, record: CandidateRecord | None) -> list[str]:

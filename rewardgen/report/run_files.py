@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from rewardgen.core.config import options_text
-from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.llm.analysis_text import origin_text
@@ -36,12 +35,7 @@ _HERE = """
 
 
 class RunFiles:
-    """A `Listener` that keeps the readable files of a run up to date, and passes everything on.
-
-    Args:
-        listener: Shows the run.
-        runs_dir: Folder of the runs.
-    """
+    """A `Listener` that keeps the readable files of a run up to date, and passes everything on to another one."""
 
     def __init__(self, listener: Listener, runs_dir: Path) -> None:
         self._listener, self._runs_dir = listener, runs_dir
@@ -66,16 +60,11 @@ def write_run_files(folder: RunFolder, history: History) -> None:
     """Write `README.md` and, with a chosen reward, `best/`.
 
     Raises:
-        RunFolderError: A file cannot be written, or the log names a reward that the reward language refuses.
+        RunFolderError: A file cannot be written.
+        UsageError: The log names a reward that the reward language refuses.
     """
     write_readme(folder, history)
-    try:
-        write_best(folder, history)
-    except UsageError as error:
-        raise RunFolderError(
-            f"the chosen reward of run {folder.id} cannot be used: {error.message}",
-            "rewardgen never writes such a log; do not use its files",
-        ) from error
+    write_best(folder, history)
 
 
 def write_candidate(folder: RunFolder, history: History, record: CandidateRecord) -> None:

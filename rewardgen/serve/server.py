@@ -32,7 +32,6 @@ _LOOK_S, _BEAT_S, _STREAM_S = 1.0, 15.0, 600.0
 """Time between two looks at a run, between signs of life, and until a page asks again [s]."""
 _MOST_STREAMS = 24
 MOST_FILM_BYTES = 64 << 20
-_FILM_KINDS = {".mp4": "video/mp4", ".webp": "image/webp", ".png": "image/png"}
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _ENTRY = '<!doctype html><title>rewardgen</title><meta http-equiv="refresh" content="0; url={}/">'
 """Not a redirect: after one, a browser that came from another site withholds the cookie."""
@@ -56,11 +55,7 @@ class Response(NamedTuple):
 
 
 class Server(ThreadingHTTPServer):
-    """Serves requests.
-
-    Args:
-        handler: Class of their handlers.
-        port: Port of this machine; 0 for any free one.
+    """Serves requests on a port of this machine; 0 for any free one.
 
     Raises:
         UsageError: The port is taken.
@@ -119,11 +114,7 @@ class PageHandler(BaseHTTPRequestHandler):
         return urlsplit(self.path).path.removeprefix(self.server.place)
 
     def page(self, parts: list[str]) -> Response | None:
-        """Return the response to an address; None if it was sent already.
-
-        Args:
-            parts: Of the path, the first one empty. None becomes a path of a file.
-        """
+        """Return the response to the parts of a path, the first one empty; None if it was sent already."""
         raise NotImplementedError
 
     def refusal(self) -> Response | None:
@@ -189,12 +180,12 @@ class RunHandler(PageHandler):
                     case [""]:
                         answer = page_response(run.page, place)
                         if answer.status != HTTPStatus.OK:
-                            site.forget(id)
+                            site.forget()
                         return answer
                     case ["events"]:
                         return self._stream(run.state)
                     case ["films", name]:
-                        return self._film(run.folder, name)
+                        return self._still(run.folder, name)
         return Response(HTTPStatus.NOT_FOUND, b"not found\n")
 
     def _stream(self, look: Callable[[], dict[str, Any]]) -> Response | None:
@@ -214,16 +205,13 @@ class RunHandler(PageHandler):
             self.server.streams.release()
         return None
 
-    def _film(self, folder: RunFolder, name: str) -> Response:
-        files = [path for film in films_of(folder) for path in (film.video, film.picture, film.still)]
-        file = next((path for path in files if path.name == name), None)
+    def _still(self, folder: RunFolder, name: str) -> Response:
+        """Return the picture of a film for the list of runs; a run's own page holds its films."""
+        stills = {film.still.name: film.still for film in films_of(folder)}
         try:
-            if file is None or not file.resolve().is_relative_to(folder.path.resolve()):
-                raise FileNotFoundError(name)
-            content = read_plain(file, MOST_FILM_BYTES)
-        except OSError:
+            return Response(HTTPStatus.OK, read_plain(stills[name], MOST_FILM_BYTES), "image/png")
+        except (KeyError, OSError):
             return Response(HTTPStatus.NOT_FOUND, b"no such film\n")
-        return _ranged(content, _FILM_KINDS[file.suffix], self.headers.get("Range", ""))
 
 
 def page_response(make: Callable[[], str], place: str) -> Response:
@@ -237,18 +225,3 @@ def page_response(make: Callable[[], str], place: str) -> Response:
     policy = html.unescape(match[1]) if match else "default-src 'none'"
     headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
     return Response(status, text.encode(), "text/html; charset=utf-8", headers)
-
-
-def _ranged(content: bytes, kind: str, range_header: str) -> Response:
-    """A file, or the range of bytes that a player asks for."""
-    headers = {"Accept-Ranges": "bytes"}
-    match = re.fullmatch(r"bytes=(\d{0,12})-(\d{0,12})", range_header)
-    if match is None or match[1] + match[2] == "":
-        return Response(HTTPStatus.OK, content, kind, headers)
-    size, (first, last) = len(content), match.groups()
-    start = int(first) if first else max(0, size - int(last))
-    end = min(size - 1, int(last)) if first and last else size - 1
-    if not start <= end < size:
-        return Response(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers={"Content-Range": f"bytes */{size}"})
-    headers |= {"Content-Range": f"bytes {start}-{end}/{size}"}
-    return Response(HTTPStatus.PARTIAL_CONTENT, content[start : end + 1], kind, headers)

@@ -6,8 +6,8 @@ import hashlib
 import html
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ class ServedRun(Watcher):
         super().__init__()
         self.folder = folder
         self._follower = Follower(folder, self)
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
         self._page: tuple[str, str] = ("", "")
 
     def note(self, text: str) -> None:
@@ -49,13 +49,10 @@ class ServedRun(Watcher):
             RunFolderError: The run is damaged, or of another version.
         """
         with self._turn:
-            return self._state()
-
-    def _state(self) -> dict[str, Any]:
-        self._follower.look()
-        history, now = self._follower.history, self._view()
+            self._follower.look()
+            history, now, position = self._follower.history, self._view(), self._follower.position
         status = status_of(self.folder, history)
-        version = f"{self._follower.position} {status}"
+        version = f"{position} {status}"
         if status != "running":
             return {"version": version, "done": None, "text": f"{status} after {duration(history.elapsed_s)}"}
         waiting = open_requests(now.mailbox) if now.mailbox else 0
@@ -66,7 +63,7 @@ class ServedRun(Watcher):
     def page(self) -> str:
         """The run's report now."""
         with self._turn:
-            state, films = self._state(), films_of(self.folder)
+            state, films = self.state(), films_of(self.folder)
             key = f"{state['version']} {[film.name for film in films]}"
             if self._page[0] != key or state["done"] is not None:
                 options = {"films": films, "live": self._live.messages, "served": state["version"]}
@@ -75,19 +72,13 @@ class ServedRun(Watcher):
 
 
 class RunSite:
-    """All pages.
-
-    Args:
-        place: Folder of the runs.
-        only: The only run to serve; None for all.
-    """
+    """All pages of a folder of runs, or of one run `only`."""
 
     def __init__(self, place: Path, only: RunFolder | None = None) -> None:
         self._place = place
         self.only = only
-        self._known: OrderedDict[str, ServedRun] = OrderedDict()
+        self._served = lru_cache(_MOST_RUNS)(lambda path: ServedRun(RunFolder(path)))
         self._listed: dict[str, tuple[Any, RunFacts]] = {}
-        self._turn = threading.Lock()
 
     def folders(self) -> dict[str, RunFolder]:
         """Runs by id, oldest first; an address may name these only."""
@@ -96,19 +87,11 @@ class RunSite:
     def run(self, id: str) -> ServedRun | None:
         """A run by id, or None."""
         folder = self.folders().get(id)
-        if folder is None:
-            return None
-        with self._turn:
-            run = self._known.pop(id, None) or ServedRun(folder)
-            self._known[id] = run
-            while len(self._known) > _MOST_RUNS:
-                self._known.popitem(last=False)
-        return run
+        return self._served(folder.path) if folder else None
 
-    def forget(self, id: str) -> None:
-        """Read a run again next time, after an error."""
-        with self._turn:
-            self._known.pop(id, None)
+    def forget(self) -> None:
+        """Read all runs again next time, after an error."""
+        self._served.cache_clear()
 
     def comparison(self, ids: Sequence[str]) -> str:
         """A page of runs side by side, compared with the first.

@@ -51,12 +51,7 @@ class Plain(Watcher):
 
 
 def describe(event: Event, history: History) -> str:
-    """An event in one line; empty if it is not news for a reader.
-
-    Args:
-        event: The event.
-        history: The run's history, with the event.
-    """
+    """The latest event of a history in one line; empty if it is not news for a reader."""
     data = event.data
     match event.kind:
         case "run-started":

@@ -94,14 +94,10 @@ class Screen(Watcher):
 def render(
     shown: View, since_s: float, note: str = "", *, waiting: int = 0, size: ConsoleDimensions | None = None
 ) -> RenderableType:
-    """Content of the screen.
+    """Content of the screen, some seconds after a view was made.
 
-    Args:
-        shown: The run.
-        since_s: Time since the view was made [s].
-        note: A line for the user.
-        waiting: Requests in the run's mailbox.
-        size: Of the terminal. Candidates without room are counted instead; a stage without room gets its own line.
+    `note` is a line for the user; `waiting` counts requests in the run's mailbox. On a terminal of a `size`, candidates
+    without room are counted instead, and a stage without room gets its own line.
     """
     head = [*_head(shown, since_s, waiting, size), Text()] if shown.run_id else []
     # The cursor rests on an empty line: a terminal echoes `^C` there, which would wrap a full line.

@@ -57,13 +57,7 @@ def _indented(body: RenderableType) -> Padding:
 
 
 class Code:
-    """Code in colours on a terminal; elsewhere its text alone, so that it can be run.
-
-    Args:
-        text: The code.
-        language: `python` or `diff`.
-        numbered: True for the line numbers that findings name.
-    """
+    """Code in colours on a terminal, perhaps `numbered` as in findings; elsewhere its text, so that it can be run."""
 
     def __init__(self, text: str, language: str, numbered: bool = False) -> None:
         self._text, self._language, self._numbered = text, language, numbered
@@ -225,12 +219,10 @@ def card_page(card: TaskCard, formatted: bool) -> RenderableType:
 def comparison_page(
     facts: Sequence[RunFacts] | Sequence[CandidateFacts], sources: Sequence[str], notes: Sequence[str]
 ) -> RenderableType:
-    """Runs or candidates side by side.
+    """Two or more runs or candidates side by side.
 
-    Args:
-        facts: Two or more sides.
-        sources: Code of each candidate, for the changes from the first; empty for runs.
-        notes: Sentences on differences that make the sides incomparable.
+    Changes of the code of candidates are from the first; runs have no `sources`. `notes` are on differences that make
+    the sides incomparable.
     """
     names, parts = names_of(facts), list[RenderableType]()
     table = plain_table("", *(side.id for side in facts))
@@ -358,12 +350,7 @@ def suite_markdown(suite: SuiteTable) -> str:
 
 
 def markdown_table(columns: Mapping[str, Sequence[str]], numbers: Sequence[str]) -> str:
-    """A table in Markdown.
-
-    Args:
-        columns: Heading to cells.
-        numbers: Headings of right-aligned columns.
-    """
+    """A table in Markdown, from headings to cells; columns of `numbers` are right-aligned."""
     rules = ["--:" if name in numbers else "---" for name in columns]
     lines = [[*columns], rules, *zip(*columns.values(), strict=True)]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)

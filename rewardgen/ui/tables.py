@@ -50,11 +50,8 @@ class RowsTable:
     """A header and a line per candidate, cut at the right edge.
 
     Fitness over training is drawn on one scale for all rows, green from the human reward's fitness on. Ideas stand
-    beside the numbers where there is room, else until there are numbers.
-
-    Args:
-        rows: The candidates.
-        best_fitness: Highest possible fitness, drawn as a full block; None for the highest fitness of the rows.
+    beside the numbers where there is room, else until there are numbers. A full block is the highest possible fitness,
+    or that of the rows if it is None.
     """
 
     def __init__(self, rows: Iterable[Row], best_fitness: float | None = None) -> None:
@@ -70,7 +67,7 @@ class RowsTable:
         has_ideas = room - cells >= _NARROWEST_IDEA
         yield _head(self._rows[0].measure if self._rows else "fitness", cells, has_ideas)
         for row in self._rows:
-            course = course_line(row, cells, scale, bar) if scale else Text()
+            course = _course(row, cells, scale, bar) if scale else Text()
             yield _line(row, row.reason if has_ideas or not row.has_numbers else "", course, cells)
 
 
@@ -109,15 +106,8 @@ def _scale(rows: Sequence[Row], best_fitness: float | None) -> tuple[float, floa
     return min(lowest, highest - abs(highest) / 5), highest
 
 
-def course_line(row: Row, cells: int, scale: tuple[float, float], bar: float | None) -> Text:
-    """Fitness over training as blocks, with dots for the time to come.
-
-    Args:
-        row: The candidate.
-        cells: Width of a whole training.
-        scale: Fitness of the lowest and of the highest block.
-        bar: Fitness from which blocks are green.
-    """
+def _course(row: Row, cells: int, scale: tuple[float, float], bar: float | None) -> Text:
+    """Fitness over training as blocks between two values, green from a bar on, with dots for the time to come."""
     low, high = scale
     line = Text()
     for cell in range(1, cells + 1):
@@ -144,12 +134,7 @@ def _between(course: Sequence[tuple[float, float]], share: float) -> float:
 
 
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """An empty table without a frame.
-
-    Args:
-        *columns: Headings.
-        right: Headings of right-aligned columns.
-    """
+    """An empty table without a frame, from its headings and those of right-aligned columns."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     for name in columns:
         table.add_column(name, justify="right" if name in right else "left", overflow="fold")

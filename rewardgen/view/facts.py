@@ -95,13 +95,7 @@ def read_facts(folder: RunFolder) -> RunFacts:
 
 
 def run_facts(id: str, history: History, status: str) -> RunFacts:
-    """Facts of a run.
-
-    Args:
-        id: The run's id.
-        history: Its history.
-        status: Its status in words.
-    """
+    """Facts of a run, whose status is given in words."""
     config, summary, training, usage = history.config, history.summary, history.training, history.usage
     records = [record for id in history.ids() if (record := history.record(id))]
     return RunFacts(
@@ -142,13 +136,7 @@ def _best(history: History) -> dict[str, Any]:
 
 
 def candidate_facts(run: str, history: History, id: str) -> CandidateFacts:
-    """Facts of a candidate.
-
-    Args:
-        run: Id of its run.
-        history: History of the run.
-        id: A candidate, or one of the task's own rewards.
-    """
+    """Facts of a candidate, or of one of the task's own rewards."""
     record, row, result = history.record(id), search_rows(history, [id], {})[0], history.result("search", id)
     fresh = next((row for row in final_rows(history, {}) if row.id == id), None)
     slices = [run for (_, name, _), run in history.trained.items() if name == id]
@@ -252,10 +240,9 @@ DISTANCE_SCALE = "0: the same but for scale, shift and potential shaping; 1: opp
 
 def distance_text(comparison: RewardPair) -> str:
     """The canonical distance of two rewards, never rounded to zero."""
-    distance = comparison.distance
-    if distance is None:
+    if comparison.distance is None:
         return "One of the rewards does not vary on the recorded transitions: there is no distance."
-    return f"Canonical distance {f'{distance:.3f}' if distance >= 0.001 or distance == 0 else f'{distance:.1g}'}"
+    return f"Canonical distance {comparison.distance:.3g}"
 
 
 def component_rows(comparison: RewardPair) -> list[tuple[str, str, str, str]]:

@@ -49,9 +49,7 @@ class View(NamedTuple):
     def times(self, since_s: float = 0.0, waiting: int = 0) -> str:
         """Return the time taken and the time left in words, some seconds after the view was made.
 
-        Args:
-            since_s: Those seconds [s].
-            waiting: Requests in the mailbox, which come before any further training.
+        Requests that wait in the mailbox come before any further training.
         """
         left = self.left(since_s)
         then = "then " if waiting else ""
@@ -67,13 +65,7 @@ class View(NamedTuple):
 
 
 def view(history: History, live: Live, since_s: float = 0.0) -> View:
-    """The view of a run.
-
-    Args:
-        history: History of the run.
-        live: Progress of reviews and trainings.
-        since_s: Time since the history's last event [s].
-    """
+    """The view of a run, some seconds after the history's last event."""
     config, card = history.config, history.card
     if config is None or card is None:
         return View()

@@ -12,7 +12,7 @@ from rewardgen.llm.archive import read_call
 from rewardgen.report import closing, page
 from rewardgen.report.answer import answer_of
 from rewardgen.report.closing import close_run
-from rewardgen.report.ledger import ledger_of
+from rewardgen.report.ledger import spent
 from rewardgen.report.page import report_html
 from rewardgen.report.reward_report import GAMING, reward_report
 from rewardgen.report.transcripts import read_calls
@@ -61,17 +61,17 @@ def test_models_that_designed_in_turn_are_told_with_what_their_candidates_reache
         call = read_call(path)
         model = "openai/odd" if call.request.label[5] in "13" else "agent:even"
         write_atomic(path, call.model_copy(update={"model": model}).model_dump_json())
-    spent = dict(ledger_of(made.history, read_calls(folder)).spent)
+    costs = dict(spent(made.history, read_calls(folder)))
     odd, even = (made.history.record(id).fitness for id in ("g00-k1", "g00-k2"))
-    assert spent["Designed by openai/odd"] == f"2 candidates, 1 with a fitness: mean {odd:.3g}, best {odd:.3g} (g00-k1)"
+    assert costs["Designed by openai/odd"] == f"2 candidates, 1 with a fitness: mean {odd:.3g}, best {odd:.3g} (g00-k1)"
     best = max(even, made.history.record("g00-k0").fitness)
-    assert f"best {best:.3g}" in spent["Designed by agent:even"]
+    assert f"best {best:.3g}" in costs["Designed by agent:even"]
 
 
 def test_one_model_is_not_told_apart(folder):
     made = Made(folder, model="openai/odd")
     made.generation(0, 4)
-    assert not any("Designed by" in name for name, _ in ledger_of(made.history, read_calls(folder)).spent)
+    assert not any("Designed by" in name for name, _ in spent(made.history, read_calls(folder)))
 
 
 @pytest.mark.parametrize(
