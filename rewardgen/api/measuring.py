@@ -16,8 +16,8 @@ from rewardgen.core.physics import cannot_vary, conditions, parse_ranges
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.designer.ranges import choose_ranges
-from rewardgen.film.film import Film, plan_of
-from rewardgen.film.film_index import FILMS
+from rewardgen.film.film import plan_of
+from rewardgen.film.film_index import FILMS, Film
 from rewardgen.film.shooting import require_trust, shoot
 from rewardgen.llm.archive import slug
 from rewardgen.llm.factory import make_llm

@@ -9,7 +9,8 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.cli.output import Json, RunsDir, flag, home_of, next_steps, print_json, with_runs_dir
-from rewardgen.film.film import Film, make_films, plan_of
+from rewardgen.film.film import make_films, plan_of
+from rewardgen.film.film_index import Film
 from rewardgen.film.shooting import SECONDS, recorded, shoot, takes_beside
 from rewardgen.film.viewers import VIEWERS
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR

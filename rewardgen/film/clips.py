@@ -5,16 +5,16 @@ A clip is an episode that the clean evaluation measured. Its policy plays it aga
 
 from __future__ import annotations
 
+import json
 from math import isfinite
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
 from rewardgen.analyzer.episode_text import card_rows, episode_tables, lasted
 from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.core.schema import Frozen
 from rewardgen.film.shooting import Played, Starts, Take, play, render_all, take_of
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.sandbox.answers import clean
@@ -42,7 +42,8 @@ class ClipFilm(NamedTuple):
 
     Attributes:
         video: MP4 without text; missing if only the frames were asked for.
-        curves: JSON of `Curves`; missing as the video is.
+        curves: JSON with `times_s` since the start [s], and `values` at these times by variable or part of one, with
+            the unit, null where they are not finite; missing as the video is.
         frames: PNG files of 320 x 180 pixels, evenly spaced from start to end; at most `FRAMES`.
         times_s: Time of each frame since the start [s].
     """
@@ -51,15 +52,6 @@ class ClipFilm(NamedTuple):
     curves: Path
     frames: tuple[Path, ...]
     times_s: tuple[float, ...]
-
-
-class Curves(Frozen):
-    """The task's variables over the filmed time."""
-
-    times_s: list[float]
-    """Times since the start [s]."""
-    values: dict[str, list[float | None]]
-    """Values at these times by variable or part of one, with the unit; None where they are not finite."""
 
 
 _TIMES = TypeAdapter(dict[str, tuple[float, ...]])
@@ -143,12 +135,12 @@ def _film(folder: RunFolder, history: History, question: Question, place: Path, 
                 write_atomic(place / f"{take.id}{suffix}", content)
             if videos:
                 curves = _curves(_steps_file(scratch, take), played, history.card)
-                write_atomic(place / f"{take.id}.json", curves.model_dump_json())
+                write_atomic(place / f"{take.id}.json", json.dumps(curves))
             times[take.id] = tuple(round(played.steps[frame] * played.step_s, 3) for frame in frames)
     write_atomic(place / _INDEX, _TIMES.dump_json(times))
 
 
-def _curves(file: Path, played: Played, card: TaskCard | None) -> Curves:
+def _curves(file: Path, played: Played, card: TaskCard | None) -> dict[str, Any]:
     """Return the variables after the steps that a film shows, at most `_MOST_MOMENTS` of them, the last included."""
     from rewardgen.sim.arrays import read_arrays  # imports numpy
 
@@ -162,7 +154,7 @@ def _curves(file: Path, played: Played, card: TaskCard | None) -> Curves:
         whole = parts[:, 0] if at_steps.ndim == 1 else (parts**2).sum(1) ** 0.5
         curve = whole if row.part is None else parts[:, row.part]
         values[title] = [float(f"{value:.4g}") if isfinite(value) else None for value in curve]
-    return Curves(times_s=[round(step * played.step_s, 3) for step in steps], values=values)
+    return {"times_s": [round(step * played.step_s, 3) for step in steps], "values": values}
 
 
 def _spread(frames: int) -> list[int]:

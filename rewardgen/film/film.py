@@ -11,8 +11,6 @@ from rewardgen.llm.protocol import Note, silent
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
-__all__ = ["Film", "films_of", "make_films", "plan_of", "plans_for"]
-
 _CHOSEN = "The chosen reward"
 _MOST_GENERATIONS = 4
 """Generations whose best is filmed; the first and the last ones."""

@@ -27,14 +27,12 @@ class Side(NamedTuple):
         detail: Seed and start.
         components: Component to its pay at each of F frames.
         so_far: Fitness at each frame, as if the episode had ended there; empty if unknown.
-        frames: F.
     """
 
     label: str
     detail: str
     components: Mapping[str, Sequence[float]]
     so_far: Sequence[float]
-    frames: int
 
 
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
@@ -70,9 +68,8 @@ class Panel:
         if not self._rows:
             draw.text((_MARGIN, self._middle(0)), "its components cannot be computed here", _FAINT, font(12), "lm")
 
-    def frame(self, picture: Image.Image, index: int) -> Image.Image:
-        """One frame of the film around a picture of the model; an index beyond F shows the last frame's numbers."""
-        side, at = self._side, min(index, self._side.frames - 1)
+    def frame(self, picture: Image.Image, at: int) -> Image.Image:
+        """One frame of the film around a picture of the model."""
         image = self._still.copy()
         image.paste(picture, (0, _HEAD))
         draw = ImageDraw.Draw(image)
@@ -81,7 +78,7 @@ class Panel:
         )
         for row, values in enumerate(self._rows.values()):
             self._draw_bar(draw, self._middle(row), values[at])
-        if side.so_far:
+        if self._side.so_far:
             self._draw_curve(draw, at)
         return image
 

@@ -113,8 +113,8 @@ def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
     held = round(_HELD_S / shown_s)
     frames = []
     for index in range(max(map(len, shots)) + held):
-        parts = zip(panels, shots, strict=True)
-        frames.append(_beside([panel.frame(shot[min(index, len(shot) - 1)], index) for panel, shot in parts]))
+        parts = [(panel, shot, min(index, len(shot) - 1)) for panel, shot in zip(panels, shots, strict=True)]
+        frames.append(_beside([panel.frame(shot[at], at) for panel, shot, at in parts]))
     _write_video(frames, shown_s, Path(f"{film.name}.mp4"))
     _write_picture(frames, shown_s, Path(f"{film.name}.webp"))
     frames[(len(frames) - held) * 3 // 5].save(f"{film.name}.png", optimize=True)

@@ -438,7 +438,6 @@ def _film_request(
             "detail": f"{take.seed_words}, start {played[take.name].start}",
             "components": paid[take.name],
             "so_far": played[take.name].so_far,
-            "frames": len(played[take.name].steps),
         }
         for take in plan.takes
     ]

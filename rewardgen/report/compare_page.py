@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from rewardgen.core.formatting import number, with_interval
 from rewardgen.core.statistics import difference_interval, interquartile_mean
@@ -24,20 +24,6 @@ from rewardgen.view.facts import (
 from rewardgen.view.reference import Reference
 
 
-class Apart(NamedTuple):
-    """Differences of one side from the first."""
-
-    name: str
-    difference: str
-    """Difference of the mean fitness, in a sentence."""
-    tone: str
-    distance: str
-    components: tuple[tuple[str, str, str, str], ...] = ()
-    """Component: its share in the first reward, in the other, and the distance between the two."""
-    diff: str | None = None
-    """Change of the code; None if a side has none."""
-
-
 def compare_html(
     sides: Sequence[Reference],
     facts: Sequence[RunFacts] | Sequence[CandidateFacts],
@@ -51,15 +37,21 @@ def compare_html(
     names = names_of(facts)
     phase: Phase = "final" if all(_result(side, "final") for side in sides) else "search"
     results = [_result(side, phase) for side in sides]
-    apart = [
-        Apart(
-            name,
-            *(_difference(names[0], name, results[0], result) if _task(side) == _task(sides[0]) else _UNLIKE),
-            *_distance(comparison),
-            diff=_diff(sides[0], side, names[0], name),
+    apart: list[dict[str, Any]] = []
+    for name, side, result, distance in zip(names[1:], sides[1:], results[1:], distances, strict=True):
+        alike = _task(side) == _task(sides[0])
+        difference, tone = _difference(names[0], name, results[0], result) if alike else _UNLIKE
+        known = not isinstance(distance, str)
+        apart.append(
+            {
+                "name": name,
+                "difference": difference,
+                "tone": tone,
+                "distance": distance_text(distance) if known else distance,
+                "components": component_rows(distance) if known else (),
+                "diff": _diff(sides[0], side, names[0], name),
+            }
         )
-        for name, side, result, comparison in zip(names[1:], sides[1:], results[1:], distances, strict=True)
-    ]
     data = {"sides": [_curves(name, result) for name, result in zip(names, results, strict=True)], "blocks": {}}
     values: dict[str, Any] = {
         "names": names,
@@ -70,7 +62,7 @@ def compare_html(
         "phase": "the fresh seeds" if phase == "final" else "the seeds of the search",
         "scale": DISTANCE_SCALE,
     }
-    return render_page("compare", data | {"diffs": [side.diff for side in apart]}, ("compare.js",), **values)
+    return render_page("compare", data | {"diffs": [each["diff"] for each in apart]}, ("compare.js",), **values)
 
 
 _UNLIKE = ("They are of different tasks.", "open")
@@ -115,12 +107,6 @@ def _difference(
         return f"{other} is within noise of {first}: {difference}, no difference larger than {most}.", "mixed"
     words, tone = ("better", "good") if interval.value > 0 else ("worse", "bad")
     return f"{other} is {words} than {first}: {difference}.", tone
-
-
-def _distance(comparison: RewardPair | str) -> tuple[str, tuple[tuple[str, str, str, str], ...]]:
-    if isinstance(comparison, str):
-        return comparison, ()
-    return distance_text(comparison), tuple(component_rows(comparison))
 
 
 def _diff(one: Reference, other: Reference, first: str, name: str) -> str | None:

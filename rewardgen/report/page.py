@@ -11,7 +11,7 @@ from rewardgen.analyzer.training_curves import training_curves
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import count, duration, number, percent, shortened, with_spread
-from rewardgen.film.film import Film, films_of
+from rewardgen.film.film_index import Film, films_of
 from rewardgen.llm.analysis_text import analysis_text, stage_means
 from rewardgen.report.answer import answer_of
 from rewardgen.report.ledger import origins, saved, spent
@@ -85,7 +85,7 @@ def report_html(
         "saved": saved(history),
         "report": reward_report(history),
         "origins": origins(folder, history, status),
-        "formats": {"number": number, "count": count},
+        "formats": {"count": count},
     }
     data: dict[str, Any] = {
         "run": folder.id,

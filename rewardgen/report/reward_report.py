@@ -6,7 +6,6 @@ Objective, assumptions, known ways to game the reward, and what was not tested, 
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
 
 from rewardgen.analyzer.flags import DETECTORS
 from rewardgen.core.formatting import count, number
@@ -28,17 +27,10 @@ GAMING = (
 """Detectors of the analyzer for rewards that pay for the wrong behaviour."""
 
 
-class Section(NamedTuple):
-    """One heading with its lines."""
-
-    title: str
-    lines: tuple[str, ...]
-
-
-def reward_report(history: History) -> tuple[Section, ...]:
-    """The sections so far."""
+def reward_report(history: History) -> dict[str, list[str]]:
+    """The sections so far: heading to lines."""
     if history.card is None or history.config is None or history.training is None:
-        return ()
+        return {}
     chosen = history.summary.chosen if history.summary else None
     record = history.record(chosen) if chosen else None
     sections = {
@@ -47,7 +39,7 @@ def reward_report(history: History) -> tuple[Section, ...]:
         "Known ways to game it": _gaming(history, record),
         "What was not tested": _untested(history, record),
     }
-    return tuple(Section(title, tuple(lines)) for title, lines in sections.items() if lines)
+    return {title: lines for title, lines in sections.items() if lines}
 
 
 def _objective(history: History) -> list[str]:

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain
-from rewardgen.film.film import films_of
+from rewardgen.film.film_index import films_of
 from rewardgen.serve.site import RunSite, fault_page, state_line
 from rewardgen.store.run_folder import RunFolder
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.formatting import count, duration, money, number, percent
-from rewardgen.film.film import films_of
+from rewardgen.film.film_index import films_of
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.report.compare_page import compare_html
 from rewardgen.report.page import report_html

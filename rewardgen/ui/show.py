@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from rewardgen.critic.sandboxed import RewardPair
     from rewardgen.search.suite import SuiteRow, SuiteTable
     from rewardgen.tasks.draft.drafting import DraftedTask
-    from rewardgen.tasks.draft.sketches import AuthorVerdict, MetricTest, SketchResult
+    from rewardgen.tasks.draft.sketches import MetricTest, SketchResult
 
 _CODE_THEME = "ansi_dark"
 _SKETCH_STYLES = {"right": "green", "cheat": "red", "partial": "yellow", "nothing": "dim"}
@@ -126,7 +127,7 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
     """One candidate: result, origin, findings, code, and the change from its first parent."""
     candidate = record.candidate
     row = search_rows(history, [candidate.id], {})[0]
-    parts: list[RenderableType] = [row_line(row._replace(reason=""))]
+    parts: list[RenderableType] = [row_line(row, "")]
     if row.has_ended_badly and record.verdict.accepted:
         parts += section(row.status.capitalize(), Text(row.reason))
     for name, text in (("Idea", candidate.diagnosis), ("Prediction", candidate.prediction)):
@@ -143,7 +144,7 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
 
 def baseline_page(history: History, name: str) -> RenderableType:
     """One of the task's own rewards: results and code."""
-    rows = [row_line(row) for row in final_rows(history, {}) if row.id == name]
+    rows = [row_line(row, row.reason) for row in final_rows(history, {}) if row.id == name]
     code = Code(history.baselines[name], "python", numbered=True)
     return Group(*rows, *_trainings(history, name), *section("Reward", code))
 
@@ -265,15 +266,10 @@ def trial_page(trial: MetricTest) -> RenderableType:
     """A metric on the sketches of all authors, and the verdict."""
     parts: list[RenderableType] = []
     for index, (results, verdict) in enumerate(zip(trial.authors, trial.verdict.authors, strict=True), start=1):
-        parts += [_author_line(index, verdict), _sketches(results)]
+        agrees = ("agrees", "green") if verdict.agrees else ("disagrees", "red")
+        correlation = "" if isnan(verdict.agreement) else f", rank correlation {verdict.agreement:.2f}"
+        parts += [Text.assemble(f"author {index} ", agrees, correlation), _sketches(results)]
     return Group(*parts, _verdict_text(trial))
-
-
-def _author_line(index: int, verdict: AuthorVerdict) -> Text:
-    agrees = ("agrees", "green") if verdict.agrees else ("disagrees", "red")
-    is_number = verdict.agreement == verdict.agreement
-    correlation = f", rank correlation {verdict.agreement:.2f}" if is_number else ""
-    return Text.assemble(f"author {index} ", agrees, correlation)
 
 
 def _sketches(results: Sequence[SketchResult]) -> RenderableType:

@@ -41,11 +41,6 @@ def one_line(text: Text | str, style: str = "") -> Text:
     return line
 
 
-def row_line(row: Row) -> Text:
-    """One candidate, as in `RowsTable`."""
-    return _line(row, row.reason)
-
-
 class RowsTable:
     """A header and a line per candidate, cut at the right edge.
 
@@ -68,7 +63,7 @@ class RowsTable:
         yield _head(self._rows[0].measure if self._rows else "fitness", cells, has_ideas)
         for row in self._rows:
             course = _course(row, cells, scale, bar) if scale else Text()
-            yield _line(row, row.reason if has_ideas or not row.has_numbers else "", course, cells)
+            yield row_line(row, row.reason if has_ideas or not row.has_numbers else "", course, cells)
 
 
 def _head(measure: str, cells: int, has_ideas: bool) -> Text:
@@ -78,7 +73,8 @@ def _head(measure: str, cells: int, has_ideas: bool) -> Text:
     return one_line(line.append("  idea") if has_ideas else line)
 
 
-def _line(row: Row, reason: str, course: Text | None = None, cells: int = 0) -> Text:
+def row_line(row: Row, reason: str, course: Text | None = None, cells: int = 0) -> Text:
+    """One candidate, as in `RowsTable`."""
     line = one_line("")
     line.append("★ " if row.best else "  ", "bold yellow")
     line.append(row.id.ljust(_ID), "bold" if row.best else "")

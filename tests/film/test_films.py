@@ -13,8 +13,8 @@ from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, TaskError, UsageError
 from rewardgen.film import film_jobs, shooting
-from rewardgen.film.film import films_of, make_films, plan_of, plans_for
-from rewardgen.film.film_index import FILMS, INDEX
+from rewardgen.film.film import make_films, plan_of, plans_for
+from rewardgen.film.film_index import FILMS, INDEX, films_of
 from rewardgen.film.scene import choose_cameras, dressed, moving_geoms, outlines
 from rewardgen.film.shooting import Plan, renderer, require_films, require_trust, shoot, take_of
 from rewardgen.store.events import Event
@@ -302,13 +302,6 @@ def test_an_environment_of_gymnasium_is_filmed_by_the_pictures_it_makes(rewardge
     shutil.rmtree(folder.policies)
     done = rewardgen("film", "latest")
     assert done.returncode == 0 and alone.caption in done.stdout and "in a window" not in done.stderr
-
-
-def test_what_cannot_be_filmed_is_not_announced(rewardgen, tmp_path):  # noqa: F811
-    make_gym_run(tmp_path, "")
-    done = rewardgen("film", "latest")
-    assert done.returncode != 0 and "not available here" in done.stderr and "rgb_array" in done.stderr
-    assert "making" not in done.stderr
 
 
 GAME = """

@@ -57,6 +57,7 @@ def test_a_report_can_be_written_at_any_moment_of_a_run(folder):
 def test_models_that_designed_in_turn_are_told_with_what_their_candidates_reached(folder):
     made = Made(folder, model="openai/odd,agent:even")
     made.generation(0, 4)
+    assert not any("Designed by" in name for name, _ in spent(made.history, read_calls(folder))), "one model"
     for path in folder.calls.glob("*.json"):
         call = read_call(path)
         model = "openai/odd" if call.request.label[5] in "13" else "agent:even"
@@ -66,12 +67,6 @@ def test_models_that_designed_in_turn_are_told_with_what_their_candidates_reache
     assert costs["Designed by openai/odd"] == f"2 candidates, 1 with a fitness: mean {odd:.3g}, best {odd:.3g} (g00-k1)"
     best = max(even, made.history.record("g00-k0").fitness)
     assert f"best {best:.3g}" in costs["Designed by agent:even"]
-
-
-def test_one_model_is_not_told_apart(folder):
-    made = Made(folder, model="openai/odd")
-    made.generation(0, 4)
-    assert not any("Designed by" in name for name, _ in spent(made.history, read_calls(folder)))
 
 
 @pytest.mark.parametrize(
@@ -179,20 +174,6 @@ def test_a_judged_run_shows_strengths_consistency_and_answers_against_the_fitnes
     assert comparison_facts(history).disagreements == ()
 
 
-def test_at_most_ten_disagreements_are_shown_the_largest_first(tmp_path):
-    search, history = a_search(tmp_path / "run", Crew(), judge="simulated:oracle", answers=20)
-    search()
-    wrong = [each.model_copy(update={"answer": mirrored(each.answer)}) for each in history.comparisons]
-    history.comparisons[:] = wrong * 3
-    shown = comparison_facts(history).disagreements
-    gaps = [round(_value(each.worse) - _value(each.better), 1) for each in shown]
-    assert len(history.comparisons) > len(shown) == 10 and gaps == sorted(gaps, reverse=True) and gaps[-1] > 0
-
-
-def _value(text):
-    return float(text.partition("(")[2].rstrip(")"))
-
-
 def test_files_that_are_damaged_or_lead_elsewhere_are_passed_over(folder, tmp_path):
     (tmp_path / "secret.json").write_text('{"command": "a secret"}')
     os.symlink(tmp_path / "secret.json", folder.provenance)
@@ -206,7 +187,7 @@ def test_files_that_are_damaged_or_lead_elsewhere_are_passed_over(folder, tmp_pa
 
 
 def test_the_reward_report_tells_what_detectors_saw_and_what_nobody_tested():
-    sections = {each.title: " ".join(each.lines) for each in reward_report(History(events()))}
+    sections = {title: " ".join(lines) for title, lines in reward_report(History(events())).items()}
     assert set(GAMING) <= {each.name for each in DETECTORS}
     assert "(`--env-steps`)" in sections["What was not tested"]
     assert "no language model judged it" in sections["What was not tested"]

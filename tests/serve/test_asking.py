@@ -355,16 +355,6 @@ def test_undo_shows_the_latest_question_again(chromium, run):  # noqa: F811
     assert len(run.history.comparisons) == 1 and browser.wrong == []
 
 
-def test_a_page_that_is_loaded_again_shows_the_same_question(chromium, run):  # noqa: F811
-    browser = Browser(chromium, run)
-    browser.question("0 answers")
-    browser.page.keyboard.press("=")
-    browser.question("1 answer,")
-    browser.page.reload()
-    browser.question("1 answer,")
-    assert run.history.comparisons[0].answer == "same" and browser.wrong == []
-
-
 @pytest.mark.parametrize("width", [1280, 360])
 def test_the_page_fits_and_has_no_serious_fault_of_access(chromium, run, width):  # noqa: F811
     browser = Browser(chromium, run, width)
