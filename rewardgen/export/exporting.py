@@ -222,11 +222,7 @@ def _shipped(name: str, **words: str) -> str:
 
 
 def _priced(exported: Exported, inputs: Path) -> tuple[int, Path]:
-    """Compare the reward's file with the run: number of rows compared, and the file of the run's rewards there.
-
-    Raises:
-        UsageError: They differ.
-    """
+    """Compare the reward's file with the run: number of rows compared, and the file of the run's rewards there."""
     answer, folder = exported.work(_REWARD, source=exported.source, inputs=str(inputs.resolve()))
     _require_same("the reward's file", answer["difference"], 1e-6)
     return answer["rows"], folder / EXPECTED
@@ -428,11 +424,7 @@ numbers of episodes; `preference` is 1 if the left one is better, 0 if the right
 
 
 def _preferences(exported: Exported) -> tuple[bytes, str]:
-    """Play the compared episodes again; return the file for `imitation`, and words on how they went.
-
-    Raises:
-        RewardgenError: No answer decides, an episode cannot be played, or the run is from elsewhere without consent.
-    """
+    """Play the compared episodes again; return the file for `imitation`, and words on how they went."""
     folder, history = exported.folder, exported.history
     require_trust(history, exported.agreed)
     decided = [each for each in history.comparisons if each.answer != "unclear"]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rewardgen.core.errors import RewardgenError
-from rewardgen.film.film_index import Film, add_films, films_of
+from rewardgen.film.film_index import Film, films_of
 from rewardgen.film.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 
-_CHOSEN = "The chosen reward"
 _MOST_GENERATIONS = 4
 """Generations whose best is filmed; the first and the last ones."""
 
@@ -25,17 +24,9 @@ def make_films(
     note: Note = silent,
 ) -> list[Film]:
     """Film a whole run, without repeating films that exist; all films there are then. See `shoot`."""
-    plans = plans_for(folder, history)
     done = {film.name for film in films_of(folder)}
-    missing = [plan for plan in plans if plan.name not in done]
-    if missing:
+    if missing := [plan for plan in plans_for(folder, history) if plan.name not in done]:
         shoot(folder, history, missing, seconds=seconds, agreed=agreed, note=note)
-    # A run that went on may have chosen another reward since.
-    titles = {plan.name: plan.title for plan in plans}
-    films = [film for film in films_of(folder) if film.title.startswith(_CHOSEN) or film.name in titles]
-    renamed = {film.name: titles.get(film.name, f"Candidate {film.id}") for film in films}
-    if any(renamed[film.name] != film.title for film in films):
-        add_films(folder, [film.model_copy(update={"title": renamed[film.name]}) for film in films])
     return films_of(folder)
 
 
@@ -46,14 +37,8 @@ def plans_for(folder: RunFolder, history: History) -> list[Plan]:
 
 def plan_of(folder: RunFolder, history: History, id: str, *, seed: int | None = None) -> Plan:
     """The film of one reward alone; see `take_of`."""
-    return Plan(take_of(folder, history, id, seed=seed), title_of(history, id))
-
-
-def title_of(history: History, id: str) -> str:
-    """Title of a film of one reward."""
-    if id in history.baselines:
-        return f"The task's own {id} reward"
-    return f"{_CHOSEN}, {id}" if history.summary and history.summary.chosen == id else f"Candidate {id}"
+    title = f"The task's own {id} reward" if id in history.baselines else f"Candidate {id}"
+    return Plan(take_of(folder, history, id, seed=seed), title)
 
 
 def _search_plans(folder: RunFolder, history: History) -> Iterator[Plan]:
@@ -74,8 +59,8 @@ def _final_plans(folder: RunFolder, history: History) -> Iterator[Plan]:
     if take is None:
         return
     if human := _take(folder, history, "human", "final"):
-        yield Plan(take, f"{_CHOSEN}, {take.id}, beside the human reward", human)
-    yield Plan(take, title_of(history, take.id))
+        yield Plan(take, f"Candidate {take.id} beside the human reward", human)
+    yield plan_of(folder, history, take.id)
 
 
 def _take(folder: RunFolder, history: History, id: str, phase: TakePhase) -> Take | None:

@@ -40,13 +40,7 @@ class Viewer(Protocol):
     """True if it shows the policies of all training seeds, one at a time."""
 
     def show(self, title: str, model: Path, episodes: Sequence[Recorded]) -> None:
-        """Show the first episode, and let the user choose others.
-
-        Args:
-            title: The policies in words.
-            model: Binary file of the MuJoCo model.
-            episodes: At least one.
-        """
+        """Show the first of the episodes of a binary MuJoCo model, and let the user choose others."""
         ...
 
 

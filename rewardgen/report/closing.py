@@ -16,13 +16,8 @@ from rewardgen.store.run_folder import RunFolder
 def close_run(folder: RunFolder, history: History, note: Callable[[str], None], *, agreed: bool = False) -> Path | None:
     """Write the readable files of a run, film it, and return its report; None if that could not be written.
 
-    A failed film or report, or Ctrl-C, is only noted. Filming runs rewards, so nobody else's run is filmed unasked.
-
-    Args:
-        folder: Folder of the run.
-        history: Its history.
-        note: Called with a line of progress.
-        agreed: True if the run went on here just now.
+    A failed film or report, or Ctrl-C, is only noted. Filming runs rewards, so nobody else's run is filmed unasked:
+    `agreed` if it went on here just now.
 
     Raises:
         RunFolderError: The readable files cannot be written.

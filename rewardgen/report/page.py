@@ -68,7 +68,6 @@ def report_html(
         "served": served,
         "folder": folder,
         "history": history,
-        "status": status,
         "answer": answer_of(history, status),
         "films": reels,
         "rows": rows,
@@ -76,7 +75,6 @@ def report_html(
         "chosen": chosen,
         "featured": record,
         "origin": lineage(history, featured)[1:] if featured else [],
-        "card": card,
         "task": card.name if card else "",
         "model": "built-in designer" if config is None or config.model == BUILTIN else config.model,
         "compared": comparison_facts(history),
@@ -181,12 +179,10 @@ def _candidate_rows(history: History, live: Live) -> list[dict[str, Any]]:
                 "measure": row.measure,
                 "merit": rounded(row.merit),
                 "spread": rounded(row.spread),
-                "success": rounded(row.success_rate),
                 "text": row.merit_text,
                 "percent": percent(row.success_rate),
                 "reason": shortened(" ".join(row.reason.split()), _MOST_REASON),
                 "chosen": row.id == chosen,
-                "leads": row.best,
             }
         )
     return rows
@@ -249,7 +245,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _trainings(history: History, id: str, phase: Phase) -> dict[str, Any] | None:
     seeds = [_training(run) for (of, owner, _), run in history.trained.items() if (of, owner) == (phase, id)]
-    return {"phase": phase, "title": _PHASES[phase], "seeds": seeds} if seeds else None
+    return {"title": _PHASES[phase], "seeds": seeds} if seeds else None
 
 
 def _training(run: SliceResult) -> dict[str, Any]:

@@ -76,11 +76,7 @@ def write_candidate(folder: RunFolder, history: History, record: CandidateRecord
 
 
 def write_best(folder: RunFolder, history: History) -> None:
-    """Write `best/`: the chosen reward, its typical policy, and a card with the results.
-
-    Raises:
-        UsageError: The reward language refuses the reward.
-    """
+    """Write `best/`: the chosen reward, its typical policy, and a card with the results."""
     summary = history.summary
     record = history.record(summary.chosen) if summary and summary.chosen else None
     if summary is None or record is None:

@@ -121,11 +121,7 @@ class AskingHandler(PageHandler):
 
 
 def _make(setup: TeacherSetup) -> HumanTeacher:
-    """Build the judge `human`, or `human:PORT`.
-
-    Raises:
-        UsageError: The argument is no port.
-    """
+    """Build the judge `human`, or `human:PORT`."""
     argument = setup.argument or "0"
     if not (argument.isascii() and argument.isdecimal() and len(argument) < 6 and int(argument) < 1 << 16):
         message = f"`--judge human:{argument}`: after the colon stands the port of the page"

@@ -37,7 +37,6 @@ class ServedRun(Watcher):
         self.folder = folder
         self._follower = Follower(folder, self)
         self._turn = threading.RLock()
-        self._page: tuple[str, str] = ("", "")
 
     def note(self, text: str) -> None:
         """Ignored: pages are made on request."""
@@ -63,12 +62,8 @@ class ServedRun(Watcher):
     def page(self) -> str:
         """The run's report now."""
         with self._turn:
-            state, films = self.state(), films_of(self.folder)
-            key = f"{state['version']} {[film.name for film in films]}"
-            if self._page[0] != key or state["done"] is not None:
-                options = {"films": films, "live": self._live.messages, "served": state["version"]}
-                self._page = (key, report_html(self.folder, self._follower.history, **options))
-            return self._page[1]
+            options = {"films": films_of(self.folder), "served": self.state()["version"], "live": self._live.messages}
+            return report_html(self.folder, self._follower.history, **options)
 
 
 class RunSite:

@@ -40,14 +40,6 @@ def test_a_report_opens_without_a_fault_and_its_first_screen_answers(chromium, s
     assert opened.wrong == []
 
 
-def test_a_figure_of_the_answer_has_the_colour_of_its_verdict(chromium, story_page):  # noqa: F811
-    page = Opened(chromium, story_page).settled()
-    colour = "(each) => getComputedStyle(each).color"
-    (figure,) = page.locator(".facts .bad").all()
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<b class=bad id=sample></b>')")
-    assert figure.evaluate(colour) == page.locator("#sample").evaluate(colour)
-
-
 def test_a_report_of_a_sentence_fits_a_phone_and_cuts_no_sentence(chromium, tmp_path):  # noqa: F811
     history, sentence = (
         large(RunFolder(tmp_path / RUN_ID), 1, 2),

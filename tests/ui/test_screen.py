@@ -86,29 +86,6 @@ def test_plain_progress_is_a_heartbeat_and_not_a_flood(monkeypatch):
     assert "g00-k1 leads with fitness 3" in added[0]
 
 
-def test_the_screen_survives_events_and_progress_from_several_threads():
-    import threading
-
-    console = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
-    history = History()
-    with Screen(console) as screen:
-
-        def report():
-            for step in range(300):
-                message = {"phase": "search", "candidate_id": "g00-k1", "seed": 0, "env_steps": step}
-                screen.progress(message | {"fitness": 1.0, "success_rate": 0.0})
-
-        threads = [threading.Thread(target=report) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for event in events():
-            history.apply(event)
-            screen.event(event, history)
-        for thread in threads:
-            thread.join()
-    assert "g01: 5 trained" in console.file.getvalue()  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("height", [6, 10, 14, 24])
 @pytest.mark.parametrize(("kind", "number"), [("reviewed", 5), ("trained", 5), ("trained", 13), ("finals-started", 1)])
 def test_a_low_terminal_shows_what_it_can_and_says_how_much_it_does_not(kind, number, height):
