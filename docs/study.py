@@ -5,6 +5,7 @@ Commands:
     keep RUN...: Copy finished runs (events and calls, without paths of their machine) and pack them.
     rejected NAME...: Train the candidates that the critic rejected in kept runs, and pack the runs again.
     compare RUN...: Compare the verdicts of repeated runs with the kept ones.
+    board RUN...: Print the table of docs/leaderboard.md with finished runs of your own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from docs.study_board import board
 from docs.study_pictures import draw
 from docs.study_runs import KEPT, WORDS, StudyRun, keep, pack, read, stopped_first, unpack
 from docs.study_tables import REJECTED, against, estimate, table_of, tables, what_ran, with_tables
@@ -25,6 +27,7 @@ from rewardgen.llm.replay import differing
 from rewardgen.store.run_folder import RunFolder, list_runs
 
 PAGE = Path(__file__).parent / "evidence.md"
+BOARD = Path(__file__).parent / "leaderboard.md"
 README = Path(__file__).parent.parent / "README.md"
 _CAN_BE_TRAINED = ("static", "probe", "preference", "model")
 
@@ -90,6 +93,10 @@ def main(arguments: Sequence[str]) -> None:
     if command == "compare":
         print(compare(runs, read(RunFolder(Path(name)) for name in names)))
         return
+    if command == "board":
+        print(board(runs, read(RunFolder(Path(name)) for name in names)))
+        return
+    write_atomic(BOARD, with_tables(BOARD.read_text(), {"board": board(runs)}))
     write_atomic(PAGE, with_tables(PAGE.read_text(), tables(runs)))
     write_atomic(README, with_tables(README.read_text(), {"ran": what_ran(runs)}))
     draw(runs, PAGE.parent)

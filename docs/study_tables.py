@@ -102,7 +102,7 @@ def _counts(runs: Sequence[StudyRun]) -> str:
         here = [run for run in runs if run.way == way]
         found = Counter(run.verdict for run in here)
         if found:
-            beaten = [_beats(here, runs, "human"), "" if way == "best-of-n" else _beats(here, runs, "best-of-n")]
+            beaten = [beats(here, runs, "human"), "" if way == "best-of-n" else beats(here, runs, "best-of-n")]
             rows.append(
                 [way, f"{len(here)}", *(f"{found[word]}" for word in VERDICTS.values()), f"{_higher(here)}", *beaten]
             )
@@ -110,7 +110,7 @@ def _counts(runs: Sequence[StudyRun]) -> str:
     return table_of(head, rows, right=1)
 
 
-def _beats(here: Sequence[StudyRun], runs: Sequence[StudyRun], other: str) -> str:
+def beats(here: Sequence[StudyRun], runs: Sequence[StudyRun], other: str) -> str:
     """How often a policy of a winner is better than one of another reward, in percent; the average over tasks."""
     by_task = [_beats_on([run for run in here if run.task == task], runs, other) for task in tasks_of(here)]
     if not (found := [each for each in by_task if each]):
@@ -177,14 +177,26 @@ def _succeeded(row: FinalRow | None) -> str:
     return "" if row is None or row.success_rate is None else f"{100 * row.success_rate:.0f} %"
 
 
+def drafts_of(runs: Sequence[StudyRun], task: str) -> list[tuple[StudyRun, float]]:
+    """Return the fitness of a task's drafts that were trained, by their search seeds, each with its run."""
+    drafts = [(run, each) for run in _designed(runs, task) for each in run.candidates]
+    drafts = [(run, each) for run, each in drafts if each.candidate.operator == "draft"]
+    return [(run, each.fitness) for run, each in drafts if each.fitness is not None]
+
+
+def _designed(runs: Sequence[StudyRun], task: str) -> list[StudyRun]:
+    return [run for run in runs if run.task == task and run.way in WAYS and run.way != "built-in"]
+
+
 def _drafts(runs: Sequence[StudyRun]) -> str:
     """How far independent drafts get: all of best-of-n, and the first generation of evolve, by their search seeds."""
     head = ["task", "drafts", "crashed or rejected", "solved it", "above the human reward there", "best", "median"]
     rows: list[list[str]] = []
     for task in tasks_of(runs):
-        here = [run for run in runs if run.task == task and run.way != "built-in"]
-        drafts = [(run, each) for run in here for each in run.candidates if each.candidate.operator == "draft"]
-        reached = [(run, each.fitness) for run, each in drafts if each.fitness is not None]
+        drafts = [
+            each for run in _designed(runs, task) for each in run.candidates if each.candidate.operator == "draft"
+        ]
+        reached = drafts_of(runs, task)
         values = sorted(value for _, value in reached)
         solved = load_task(task).solved_fitness
         above = sum(value > human for run, value in reached if (human := search_fitness(run, "human")) is not None)
@@ -263,7 +275,7 @@ def _costs(runs: Sequence[StudyRun]) -> str:
         [f"`{task}`", *(_cost([run for run in runs if (run.task, run.way) == (task, way)]) for way in WAYS)]
         for task in tasks_of(runs)
     ]
-    tokens = sum(sum(_tokens(run)) for run in runs)
+    tokens = sum(sum(tokens_of(run)) for run in runs)
     steps = sum(run.history.spent_steps for run in runs)
     hours = sum(run.history.training_s for run in runs) / 3600
     calls = sum(run.history.usage.calls for run in runs)
@@ -280,7 +292,7 @@ def _cost(here: Sequence[StudyRun]) -> str:
     told = f"{steps:.0f} M steps, {_mean(run.history.training_s for run in here) / 60:.0f} min"
     if not any(run.history.usage.calls for run in here):
         return told
-    calls, tokens = _mean(run.history.usage.calls for run in here), _mean(sum(_tokens(run)) for run in here) / 1000
+    calls, tokens = _mean(run.history.usage.calls for run in here), _mean(sum(tokens_of(run)) for run in here) / 1000
     return f"{calls:.0f} calls, {tokens:.0f}k, {_mean(map(_price, here)):.2f} USD, {told}"
 
 
@@ -312,7 +324,7 @@ def _read_by_others(run: StudyRun) -> list[str]:
     return [each["answer"] for each in json.loads((KEPT / run.name / READINGS).read_text())]
 
 
-def _tokens(run: StudyRun) -> tuple[int, int]:
+def tokens_of(run: StudyRun) -> tuple[int, int]:
     """Tokens read and written in a run's calls, by the length of the texts."""
     calls = read_archive(run.folder.calls)
     read_ones = sum(tokens_in(message.content) for call in calls for message in call.request.messages)
@@ -320,7 +332,7 @@ def _tokens(run: StudyRun) -> tuple[int, int]:
 
 
 def _price(run: StudyRun) -> float:
-    read_ones, written = _tokens(run)
+    read_ones, written = tokens_of(run)
     return (PRICE_IN * read_ones + PRICE_OUT * written) / 1e6
 
 

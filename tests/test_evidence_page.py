@@ -6,7 +6,8 @@ from copy import copy
 
 import pytest
 
-from docs.study import PAGE, README, compare
+from docs.study import BOARD, PAGE, README, compare
+from docs.study_board import board
 from docs.study_runs import ARCHIVES, KEPT, WORDS, keep, pack, read, unpack
 from docs.study_tables import tables, what_ran, with_tables
 from rewardgen.llm.archive import read_archive
@@ -26,6 +27,7 @@ def runs():
 @pytest.mark.slow
 def test_the_tables_are_those_of_the_runs(runs):
     assert PAGE.read_text() == with_tables(PAGE.read_text(), tables(runs)), "run `python -m docs.study`"
+    assert BOARD.read_text() == with_tables(BOARD.read_text(), {"board": board(runs)}), "run `python -m docs.study`"
     assert README.read_text() == with_tables(README.read_text(), {"ran": what_ran(runs)}), "run `python -m docs.study`"
 
 
@@ -91,6 +93,25 @@ def test_a_run_that_is_taken_up_loses_its_places_and_keeps_its_verdict(runs, tmp
     }
     again = read(list_runs(tmp_path / "kept"))
     assert compare(runs, again).endswith("1 of 1 verdicts are the same.")
+
+
+def test_somebodys_model_gets_a_row_beside_the_recorded_ones():
+    kept = read(RunFolder(KEPT / name) for name in ("cartpole-evolve-0", "cartpole-built-in-0"))
+    history = copy(kept[0].history)
+    history.config = history.config.model_copy(update={"model": "openai/theirs"})
+    rows = board(kept, [kept[0]._replace(history=history), kept[0]._replace(task="elsewhere")]).splitlines()[2:]
+    assert [row.split(" | ")[:4] for row in rows] == [
+        ["| human reward", "", "", "1"],
+        ["| evolve", "coding agents", "1", "1"],
+        ["| built-in", "", "1", "1"],
+        ["| evolve", "openai/theirs", "1", "1"],
+    ]
+    assert rows[1].split(" | ")[4:] == rows[3].split(" | ")[4:], "the same run"
+
+
+def test_the_list_of_the_leaderboard_is_that_of_the_study():
+    board_list, study = (read_suite(ARCHIVES / f"{name}.toml") for name in ("leaderboard", "study"))
+    assert board_list.tasks == study.tasks and board_list.run == study.run
 
 
 def test_a_packed_run_unpacks_to_the_same_files_by_several_processes_at_once(tmp_path):

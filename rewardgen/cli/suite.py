@@ -27,9 +27,19 @@ Folder = Annotated[
 ]
 
 
-def suite(file: File, /, *, yes: Yes = False, runs_dir: Folder = None, json: Json = False) -> int:
+Model = Annotated[
+    str | None,
+    Parameter(
+        help="Model of all runs, in place of the file's designers; `{task}`, `{strategy}` and `{seed}` are filled in."
+    ),
+]
+
+
+def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Folder = None, json: Json = False) -> int:
     """Compare strategies and designers over many tasks; continues where it stopped."""
     suite_config = read_suite(file)
+    if model is not None:
+        suite_config = suite_config.model_copy(update={"designers": {model: {}}})
     if runs_dir is None and file.suffix != ".toml":
         raise UsageError(f"{file} has no name ending in `.toml`", "rename it, or name a folder with `--runs-dir`")
     folder = runs_dir or file.with_suffix("")
@@ -40,7 +50,8 @@ def suite(file: File, /, *, yes: Yes = False, runs_dir: Folder = None, json: Jso
     runs = Runs(folder)
     measured: list[CellResult] = []
     table = SuiteTable()
-    options = [*([] if runs_dir is None else ["--runs-dir", str(runs_dir)]), *["--yes"] * yes]
+    given = {"--model": model, "--runs-dir": runs_dir and str(runs_dir)}
+    options = [part for name, value in given.items() if value is not None for part in (name, value)] + ["--yes"] * yes
     again = shlex.join(["suite", str(file), *options])
     for number, cell in enumerate(cells, start=1):
         if runs.is_finished(cell):

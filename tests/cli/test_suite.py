@@ -55,6 +55,16 @@ def test_a_suite_prints_one_table_and_goes_on_with_what_is_there(rewardgen, tmp_
     assert again.stdout == done.stdout and logs(tmp_path) == found
 
 
+def test_a_model_may_be_named_in_place_of_the_designers(rewardgen, tmp_path):
+    (tmp_path / "suite.toml").write_text(f'{ONE}[designers.theirs]\nmodel = "nobody/knows-it"\n')
+    refused = rewardgen("suite", "suite.toml", "--yes")
+    assert refused.returncode == 2 and "nobody" in refused.stderr
+    done = rewardgen("suite", "suite.toml", "--yes", "--model", "builtin")
+    assert done.returncode == 0, done.stderr
+    (row, *_) = json.loads((tmp_path / "suite" / "table.json").read_text())["rows"]
+    assert row["designer"] == "builtin"
+
+
 def test_a_run_belongs_to_the_cell_of_its_configuration_unless_the_task_file_has_changed(tmp_path):
     first, *rest = events()
     task = tmp_path / "task.py"
