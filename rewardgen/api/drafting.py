@@ -36,13 +36,7 @@ DRAFT_SUFFIX = ".draft"
 
 
 class TaskDraft(NamedTuple):
-    """An accepted draft.
-
-    Attributes:
-        file: The task file.
-        drafted: The draft with its evidence.
-        usage: Calls, tokens and price of the drafting.
-    """
+    """An accepted draft: the task file, its evidence, and what the drafting cost."""
 
     file: Path
     drafted: DraftedTask
@@ -62,16 +56,10 @@ class TaskDraft(NamedTuple):
 
 
 def accept_sound(drafted: DraftedTask) -> bool:
-    """Accept a draft whose metric passes, or that has none, unread.
-
-    Raises:
-        TaskError: The metric does not pass.
-    """
+    """Accept a draft whose metric passes, or that has none, unread; raise if it does not pass."""
     if not drafted.holds:
-        raise TaskError(
-            "the metric of the drafted task does not hold on the sketches",
-            f"see {drafted.task}; fix and copy it, or say it in other words",
-        )
+        hint = f"see {drafted.task}; fix and copy it, or say it in other words"
+        raise TaskError("the metric of the drafted task does not hold on the sketches", hint)
     return True
 
 
@@ -115,17 +103,7 @@ def draft_file(
     unread: bool,
     note: Note = silent,
 ) -> TaskDraft:
-    """Draft a task with the model and the limits of a configuration; see `draft`.
-
-    Args:
-        words: The task in plain words.
-        robot: See `draft`.
-        file: The file to write.
-        config: Names the model and its limits.
-        confirm: See `draft`.
-        unread: True if no person reads the draft; the file says so.
-        note: Receives progress messages.
-    """
+    """Draft a task with the model and the limits of a configuration; see `draft`. The file says if it is `unread`."""
     _require_new(file, robot, config)
     folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
     llm = make_llm(config, folder, note)
@@ -152,11 +130,9 @@ def draft_file(
 
 def _require_new(file: Path, robot: str, config: RunConfig) -> None:
     if config.model == BUILTIN:
-        raise UsageError(
-            "a task is drafted by a language model, and none is named",
-            f"add `--model`, as in `--model openai/gpt-5.1`; or `rewardgen new --robot {robot}` writes a file in which"
-            " the metric is yours to write",
-        )
+        own = f"`rewardgen new --robot {robot}` writes a file in which the metric is yours to write"
+        hint = f"add `--model`, as in `--model openai/gpt-5.1`; or {own}"
+        raise UsageError("a task is drafted by a language model, and none is named", hint)
     if file.suffix != ".py":
         raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
     if file.exists():
@@ -164,17 +140,7 @@ def _require_new(file: Path, robot: str, config: RunConfig) -> None:
 
 
 def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "") -> MetricTest:
-    """Test the metric of any task on sketches by authors who do not see it.
-
-    Args:
-        task: Reference of the task.
-        folder: Folder that keeps the calls.
-        config: Names the model and its limits.
-        goal: What the robot should do; the task's own description by default.
-
-    Raises:
-        NothingDrafted: No author drew anything usable.
-    """
+    """Test the metric of any task on sketches of its goal, or of its description, by authors who do not see it."""
     look = look_at(task)
     if look.card is None:
         raise TaskError(*look.problems[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,6 +62,7 @@ class Measurement(NamedTuple):
     """Reason for a missing measurement."""
 
 
+@dataclass(repr=False, eq=False)
 class Evaluated(Table):
     """Fresh measurements of the policies of one reward.
 
@@ -75,20 +77,14 @@ class Evaluated(Table):
         reference: The run and its candidate.
     """
 
-    def __init__(
-        self,
-        id: str,
-        phase: Phase,
-        episodes: int,
-        policies: Sequence[Measurement],
-        films: Sequence[Film],
-        task_changed: Sequence[Path],
-        transfer: Transfer | None = None,
-        reference: Reference | None = None,
-    ) -> None:
-        self.id, self.phase, self.episodes = id, phase, episodes
-        self.policies, self.films, self.task_changed = tuple(policies), tuple(films), tuple(task_changed)
-        self.transfer, self._reference = transfer, reference
+    id: str
+    phase: Phase
+    episodes: int
+    policies: Sequence[Measurement]
+    films: Sequence[Film]
+    task_changed: Sequence[Path]
+    transfer: Transfer | None = None
+    reference: Reference | None = None
 
     @property
     def fitness(self) -> Interval | None:
@@ -119,10 +115,10 @@ class Evaluated(Table):
             UsageError: No ranges were measured, or the policies earn in none of them.
             RewardgenError: The model did not answer, or chose no usable ranges.
         """
-        card = self._reference and self._reference.history.card
-        if not (self.transfer and self._reference and card):
+        card = self.reference and self.reference.history.card
+        if not (self.transfer and self.reference and card):
             raise UsageError("no ranges were measured to choose from", "measure some: `--vary friction=0.5:1.5`")
-        history, folder = self._reference.history, self._reference.folder
+        history, folder = self.reference.history, self.reference.folder
         place = folder.place_within(TRANSFER, self.id, slug(model)[-60:])  # the name of a call leaves out its model
         config = checked_config({"task": TRANSFER, "model": model, **options}, None)
         llm, goal = make_llm(config, RunFolder(place), note), history.config.goal if history.config else ""
@@ -218,7 +214,7 @@ def evaluate(
             conditions=tuple(_condition(physics, results) for physics, results in measured.items()),
         )
         write_transfer(folder, transfer)
-    return Evaluated(id, phase, episodes, policies, films, changed(history.task_files), transfer, reference)
+    return Evaluated(id, phase, episodes, policies, films, tuple(changed(history.task_files)), transfer, reference)
 
 
 def _condition(physics: tuple[str, ...], measured: Mapping[SliceSpec, PolicyMeasurement]) -> Condition:
@@ -245,9 +241,8 @@ def _training(target: Named, agreed: bool) -> Reference | None:
 def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:
     config, training, card = history.config, history.training, history.card
     assert config is not None and training is not None and card is not None
-    settings = TRAINERS.get(training.trainer).recorded(training.settings)
-    limits, names = limits_of(history), TaskNames.of(card)
-    return TrainerSetup(config.task, settings, workers=workers, scratch=scratch, limits=limits, names=names)
+    settings, names = TRAINERS.get(training.trainer).recorded(training.settings), TaskNames.of(card)
+    return TrainerSetup(config.task, settings, workers, scratch=scratch, limits=limits_of(history), names=names)
 
 
 def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
@@ -279,11 +274,7 @@ def _bounds(name: str, estimate: Interval | None) -> dict[str, float | None]:
 
 
 def require_whole(noun: str, value: object, least: int, most: int | None = None) -> None:
-    """Reject anything but a whole number within limits; `noun` names the counted things.
-
-    Raises:
-        UsageError: The value is not such a number.
-    """
+    """Reject anything but a whole number within limits; `noun` names the counted things."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
         raise UsageError(f"{value} {noun}", f"between {least} and {most}" if most else f"at least {least}")
 
@@ -296,12 +287,7 @@ def is_task(named: Named) -> bool:
 
 
 def referred(named: Named, runs_dir: Path) -> Reference:
-    """Resolve a run and the candidate, if one is named.
-
-    Raises:
-        RunFolderError: No run or several runs match; or the run has not begun or cannot be read.
-        UsageError: The run has no such candidate.
-    """
+    """Resolve a run that has begun, and the candidate, if one is named."""
     if isinstance(named, RunCandidate):
         reference = Reference(named.folder, named.history, named.id)
     elif isinstance(named, Run):

@@ -82,8 +82,7 @@ class Reward:
 
         values = {**(inputs or {}), **named}
         tunables = {name: values.pop(name) for name in self.tunables if name in values}
-        missing = [name for name in self.inputs if name not in values]
-        if missing:
+        if missing := [name for name in self.inputs if name not in values]:
             hint = f"the reward reads {', '.join(f'`{name}`' for name in self.inputs)}"
             raise UsageError(f"the reward `{self.name}` lacks its input `{missing[0]}`", hint)
         for name in named.keys() - {*self.inputs, *self.tunables}:
@@ -179,17 +178,12 @@ def _of_envs(values: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def reward_source(reward: str | Path | Reward) -> str:
-    """Return the source of a reward from a `Reward`, the path of a file, or the source itself.
-
-    Raises:
-        UsageError: The file cannot be read, or the value is none of these.
-    """
+    """Return the source of a reward from a `Reward`, the path of a file, or the source itself."""
     if isinstance(reward, Reward):
         return reward.source
     if not isinstance(reward, str | Path):
-        raise UsageError(
-            f"{reward!r} is no reward", "give a `Reward`, such as `run.best.reward`, the path of a file, or its text"
-        )
+        hint = "give a `Reward`, such as `run.best.reward`, the path of a file, or its text"
+        raise UsageError(f"{reward!r} is no reward", hint)
     return reward if isinstance(reward, str) and "\n" in reward else read_reward(Path(reward))
 
 

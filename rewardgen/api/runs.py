@@ -20,10 +20,10 @@ from rewardgen.report.closing import close_run
 from rewardgen.report.run_files import RunFiles
 from rewardgen.search import lifecycle
 from rewardgen.serve import asking as _asking  # noqa: F401  (registers the judge `human`)
-from rewardgen.store.history import History, Status, Summary, status_of
+from rewardgen.store.history import History, Phase, Status, Summary, status_of
 from rewardgen.store.journal import Listener, SilentListener
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.records import CandidateRecord, CandidateResult, Verdict
+from rewardgen.store.records import CandidateResult, Verdict
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages
 from rewardgen.ui.plain import Plain
@@ -49,9 +49,8 @@ class RunCandidate:
     def __init__(self, folder: RunFolder, history: History, id: str) -> None:
         self.id = id
         self.folder, self.history = folder, history
-        record = history.record(id) or history.baseline_record(id)
-        self._record: CandidateRecord | None = record
-        self.phase = "final" if history.result("final", id) else "search"
+        self._record = history.record(id) or history.baseline_record(id)
+        self.phase: Phase = "final" if history.result("final", id) else "search"
         """Phase of the numbers: `final` or `search`."""
 
     @property
@@ -73,7 +72,7 @@ class RunCandidate:
     @cached_property
     def result(self) -> CandidateResult | None:
         """Training results, one per seed; None if the candidate was not trained."""
-        return self.history.result("final" if self.phase == "final" else "search", self.id)
+        return self.history.result(self.phase, self.id)
 
     @property
     def fitness(self) -> Interval | None:

@@ -41,26 +41,15 @@ TRACKERS: Registry[TrackerKind] = Registry("tracker")
 
 
 def require_trackers(names: Sequence[str]) -> None:
-    """Check before a run that all trackers can be used.
-
-    Raises:
-        UsageError: A tracker is unknown, or its package is not installed.
-    """
+    """Check before a run that all trackers are known and installed."""
     for name in names:
         TRACKERS.get(name).check()
 
 
 @contextmanager
 def tracked(listener: Listener, names: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
-    """Pass a run's events on to trackers as well.
-
-    Raises:
-        UsageError: See `require_trackers`.
-    """
+    """Pass a run's events on to trackers as well."""
     require_trackers(names)
-    if not names:
-        yield listener
-        return
     tracking = _Tracked(listener, {name: TRACKERS.get(name).make(runs_dir) for name in names})
     try:
         yield tracking

@@ -216,8 +216,7 @@ def _of_task(named: str, reward: str | Path | Reward | None, trainer: str | None
         raise TaskError(f"{measured.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
     card_for(trainer, measured, settings)  # raises if the trainer cannot learn the task's actions
     training = Training(trainer=trainer, settings=settings.model_dump(mode="json"))
-    spec = _spec("human" if reward is None else reward, measured.baselines)
-    card = measured.card
+    spec, card = _spec("human" if reward is None else reward, measured.baselines), measured.card
     order = RewardTraining(task, measured.files, spec, training, names=TaskNames.of(card), has_fitness=card.has_fitness)
     return order, 0, []
 

@@ -157,11 +157,9 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
             table.add_row(name, number(last.mean), number(last.std), *shares, number(last.fitness_correlation))
         first, last = self._points[0], self._points[-1]
         lines = [f"return: {number(first.episode_return)} to {with_spread(last.episode_return, last.return_spread)}"]
-        name, rise = (
-            self._metric or _SUCCESS,
-            f"{number(first.fitness)} to {with_spread(last.fitness, last.fitness_spread)}",
-        )
-        lines.append(f"fitness, `{name}`: {rise}" if self._measures else "fitness: unknown; name a `metric` of `info`")
+        rise = f"{number(first.fitness)} to {with_spread(last.fitness, last.fitness_spread)}"
+        measured = f"fitness, `{self._metric or _SUCCESS}`: {rise}"
+        lines.append(measured if self._measures else "fitness: unknown; name a `metric` of `info`")
         lines += [f"- {one.message} [{one.detector}]" for one in self.flags()]
         results().print(f"reward after {self._steps:,} env steps, in the last of {len(self._points)} windows:", table)
         results().print("\n".join(lines), soft_wrap=True)
@@ -290,10 +288,8 @@ def _return_alone(points: Sequence[EvaluationPoint]) -> list[Flag]:
 
     if len(points) < 2 * _SETTLED:
         return []
-    (low, high, rose), (before, after, followed) = (
-        rise("episode_return", "return_spread"),
-        rise("fitness", "fitness_spread"),
-    )
+    low, high, rose = rise("episode_return", "return_spread")
+    before, after, followed = rise("fitness", "fitness_spread")
     message = (
         f"The return rose from {number(low)} to {number(high)}, and fitness did not rise beyond its noise, "
         f"{number(before)} to {number(after)}: the policy may collect something else."

@@ -40,9 +40,6 @@ def begun(run: Context, phase: Phase, spec: SliceSpec) -> SliceSpec:
     """Return a slice with its start, whose policy is copied beside its own; the same slice if it has none.
 
     The start has the slice's seed. In the search it is the best seed if the parent has not trained that one.
-
-    Raises:
-        RunFolderError: The policy cannot be read, or its copy cannot be written.
     """
     start, of = start_of(run, phase, spec.candidate_id), "search" if phase == "search" else "chain"
     results = [result for (known, id, _), result in run.history.trained.items() if (known, id) == (of, start)]

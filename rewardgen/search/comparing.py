@@ -69,9 +69,8 @@ def _to_repeat(comparisons: Sequence[Comparison]) -> Comparison | None:
 
 def _ask(run: Context, generation: int, question: Question) -> bool:
     """Ask one question and record the answer; False if a limit ended the asking."""
-    number, began = len(run.history.comparisons), time.monotonic()
+    number, began, teacher = len(run.history.comparisons), time.monotonic(), run.parts.teacher
     answers: list[Answered] = []
-    teacher = run.parts.teacher
     assert teacher is not None
 
     async def ask() -> None:
@@ -106,7 +105,6 @@ def asked_text(history: History) -> str:
     if len(ids) < 2:
         return count(len(comparisons), "answer")
     more = answers_left(believe(ids, comparisons), comparisons)
-    left = (
-        f"{'at least' if more == MOST_LEFT else 'about'} {more} more to find the best" if more else "the best is found"
-    )
+    about = "at least" if more == MOST_LEFT else "about"
+    left = f"{about} {more} more to find the best" if more else "the best is found"
     return f"{count(len(comparisons), 'answer')}, {left}"

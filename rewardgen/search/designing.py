@@ -20,19 +20,8 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
     Raises:
         ModelError: The model answered no call of the generation, or refused every call of the run.
     """
-    designed = run.history.designed
+    designed, ids = run.history.designed, [slot.candidate_id for slot in slots]
     unanswered: list[Candidate] = []
-    ids = [slot.candidate_id for slot in slots]
-
-    def settle() -> None:
-        """Record unanswered calls as failures once another answer shows that the model is there."""
-        replies = [candidate for candidate in designed.values() if candidate.id != run.history.init_id]
-        answered = [reply for reply in replies if not reply.failure.startswith((NO_REPLY, REFUSED))]
-        in_generation = any(reply.id in ids for reply in answered)
-        for candidate in unanswered[:]:
-            if in_generation or (answered and candidate.failure.startswith(REFUSED)):
-                unanswered.remove(candidate)
-                _record(run, candidate)
 
     async def design_one(slot: Slot) -> None:
         call = run.parts.designer.design(design_request(run, generation, slot))
@@ -41,14 +30,19 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
             unanswered.append(candidate)
         else:
             _record(run, candidate)
-        settle()
 
     missing = [slot for slot in slots if (slot.candidate_id, 0) not in designed]
     if missing and missing[0].candidate_id == run.history.init_id:
         _record(run, _init_candidate(missing.pop(0), run.history.init_source))
     run.gather([partial(design_one, slot) for slot in missing])
-    if unanswered:
-        raise _no_answers(unanswered)
+    replies = [candidate for candidate in designed.values() if candidate.id != run.history.init_id]
+    answered = [reply for reply in replies if not reply.failure.startswith((NO_REPLY, REFUSED))]
+    # An answer shows that the model is there: the others are failures of their candidates.
+    in_generation = any(reply.id in ids for reply in answered)
+    for candidate in unanswered:
+        if not in_generation and not (answered and candidate.failure.startswith(REFUSED)):
+            raise _no_answers(unanswered)
+        _record(run, candidate)
     return [designed[slot.candidate_id, 0] for slot in slots]
 
 

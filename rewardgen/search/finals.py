@@ -178,13 +178,9 @@ def summarise(reason: str, history: History) -> Summary:
     scale = human_scale(values)
     told = chosen and not history.has_fitness and _preferred(history, chosen)
     conclusion = [told or _conclusion(chosen, estimates, against, looks, results, scale is not None)]
-    conclusion += [
-        _about_chain(history, chosen),
-        _about_failed(history),
-        _about_init(history, chosen, estimates, looks),
-        _about_observation(chosen, values, estimates),
-        _about_earlier(history),
-    ]
+    conclusion += [_about_chain(history, chosen), _about_failed(history)]
+    conclusion += [_about_init(history, chosen, estimates, looks), _about_observation(chosen, values, estimates)]
+    conclusion += [_about_earlier(history)]
     return Summary(
         reason=reason,
         chosen=chosen,
@@ -334,9 +330,6 @@ def _comparison(name: str, result: Standing, estimate: Interval, seen: Look | No
     text += {"above": "", "on par": ": they differ by no more than noise", "below": ", which is better"}[result]
     if seen and (difference := seen.difference):
         text += f"; the difference of the means is {with_interval(difference)}"
-        text += (
-            f", so neither leads by more than {number(max(-difference.low, difference.high))}"
-            if result == "on par"
-            else ""
-        )
+        bound = number(max(-difference.low, difference.high))
+        text += f", so neither leads by more than {bound}" if result == "on par" else ""
     return f"{text}."

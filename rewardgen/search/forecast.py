@@ -142,21 +142,19 @@ def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, fl
 def _trainings_left(history: History, config: RunConfig) -> float:
     """Expected number of trainings that have no result yet."""
     pending = sum(
-        history.links(phase, id)
+        history.links(phase, id) * sum((phase, id, seed) not in history.trained for seed in seeds)
         for (phase, id), seeds in history.extra_seeds.items()
-        for seed in seeds
-        if (phase, id, seed) not in history.trained
     )
     chain = history.chain(history.finalists[0]) if history.finalists else ()
     pending += sum(("chain", id, seed) not in history.trained for id in chain for seed in history.seeds("chain", id))
-    baselines = len(history.baselines)
     if history.finalists or history.stop_reason:
         return pending + _finals_left(history, config)
     trained = [id for phase, id, _ in history.trained if phase == "search"]
     reviewed = [id for generation in history.generations if generation.finished for id in generation.ids]
     rejected = len({*reviewed} - {*trained})
     candidates = config.generations * config.candidates - rejected
-    return max(0, _most_in_search(config, baselines, candidates) - len(trained)) + _finals_left(history, config)
+    most = _most_in_search(config, len(history.baselines), candidates)
+    return max(0, most - len(trained)) + _finals_left(history, config)
 
 
 def _finals_left(history: History, config: RunConfig) -> int:

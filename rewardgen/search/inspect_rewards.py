@@ -42,11 +42,6 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
     """Compare two rewards on a run's recorded transitions.
 
     Anybody may have written the folder, so its task file is never run, and its rewards run with every sandbox layer.
-
-    Raises:
-        SandboxError: A layer is missing on this machine.
-        UsageError: A reward cannot be computed on the transitions, or they are missing or damaged.
-        RunFolderError: The run has not begun.
     """
     card = history.card
     if card is None:
@@ -61,11 +56,7 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
 
 
 def read_reward(path: Path) -> str:
-    """Read the source of a reward from a file; from an exported file, the reward alone.
-
-    Raises:
-        UsageError: The file cannot be read, is no text, or is empty.
-    """
+    """Read the source of a reward from a file; from an exported file, the reward alone."""
     try:
         source = reward_in(read_plain(Path(os.path.realpath(path)), _MOST_BYTES).decode())
     except UnicodeDecodeError as error:

@@ -76,18 +76,12 @@ class FitnessJudge:
             measured.append((merit, record.candidate.id, values))
         errors, freedom = standard_errors([values for *_, values in measured])
         ranked = sorted(zip(measured, errors, strict=True), key=lambda pair: pair[0][0], reverse=True)
-        return Ranking(
-            ranks=tuple(
-                # The noise of a single seed is unknown. Where no seeds differ at all, there is no noise.
-                Rank(
-                    candidate_id=id,
-                    estimate=merit[0],
-                    standard_error=error,
-                    freedom=(freedom or None) if len(values) > 1 else 0,
-                )
-                for (merit, id, values), error in ranked
-            )
-        )
+        ranks = []
+        for (merit, id, values), error in ranked:
+            # The noise of a single seed is unknown. Where no seeds differ at all, there is no noise.
+            known = (freedom or None) if len(values) > 1 else 0
+            ranks.append(Rank(candidate_id=id, estimate=merit[0], standard_error=error, freedom=known))
+        return Ranking(ranks=tuple(ranks))
 
 
 JUDGES.register(DEFAULT_JUDGE, lambda config: FitnessJudge())
@@ -121,11 +115,7 @@ def judged_ids(records: Sequence[CandidateRecord]) -> list[str]:
 
 
 def make_judge(config: RunConfig) -> Judge:
-    """Build a run's judge: a registered one, or preferences of a teacher.
-
-    Raises:
-        UsageError: There is no such judge.
-    """
+    """Build a run's judge: a registered one, or preferences of a teacher."""
     if config.judge in JUDGES:
         return JUDGES.get(config.judge)(config)
     if not judging_model(config.judge):

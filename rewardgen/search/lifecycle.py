@@ -86,12 +86,7 @@ def agreed(warning: str, remedy: str) -> None:
 
 
 def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = agreed) -> EndedRun:
-    """Start a run and finish it; `confirm` is called with a warning and its remedy before, and raises to stop.
-
-    Raises:
-        RewardgenError: The task, model or folder cannot be used, or a call failed for good.
-        KeyboardInterrupt: The run was interrupted; it is saved and can be resumed.
-    """
+    """Start a run and finish it; `confirm` is called with a warning and its remedy before, and raises to stop."""
     sweep_scratch()
     sweep_runs(runs_dir)
     config = lasting(config, runs_dir)
@@ -146,12 +141,6 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
 
     A finished run is only read. With more generations, its search continues with all candidates, and new finals use
     unused seeds.
-
-    Raises:
-        RunFolderError: The run is damaged or held by another process, its task has changed, or files are missing.
-        UsageError: The user neither started the run here with this configuration nor agreed to it, or options cannot
-            change a finished run.
-        KeyboardInterrupt: The run was interrupted again.
     """
     with folder.locked(), _termination_as_interrupt():
         sweep_scratch()

@@ -224,7 +224,7 @@ def earning(run, tmp_path, monkeypatch):
 
 
 def test_a_model_sees_the_card_the_measurements_and_the_prior_and_its_choice_is_kept_and_shown(earning, run):
-    folder, notes = earning._reference.folder, []
+    folder, notes = earning.reference.folder, []
     with ChatServer(lambda *_: Answer(json.dumps(CHOSEN))) as chat:
         found = earning.choose_ranges("openai/local", api_base=chat.api_base, note=notes.append)
         earning.choose_ranges("openai/local", api_base=chat.api_base)
@@ -261,7 +261,7 @@ def test_a_choice_that_cannot_be_used_is_repaired_once_then_refused(earning, rep
         assert earning.choose_ranges("openai/local", api_base=chat.api_base).chosen
     repair = chat.bodies[1]["messages"][0]["content"]
     assert fault in repair and f"> {reply}" in repair
-    shutil.rmtree(earning._reference.folder.path / "transfer" / "human")
+    shutil.rmtree(earning.reference.folder.path / "transfer" / "human")
     with ChatServer(Answer(reply)) as chat, pytest.raises(ModelError) as caught:
         earning.choose_ranges("openai/local", api_base=chat.api_base)
     assert len(chat.bodies) == 2 and fault in caught.value.message and "to ask again" in caught.value.hint

@@ -158,9 +158,9 @@ def test_time_that_is_up_ends_a_review_which_blames_nobody_and_the_finals_follow
             return super().review(candidates, card, earlier, cancel=cancel, **options)
 
     crew = Slow(repairable=["g00-k1", "g01-k1"])
-    search, history = a_search(tmp_path, crew, max_minutes=0.01)
+    search, history = a_search(tmp_path, crew, max_minutes=0.03)
     summary = search()
-    assert summary.reason == "time limit of 0.01 min reached" and summary.chosen == "g00-k3"
+    assert summary.reason == "time limit of 0.03 min reached" and summary.chosen == "g00-k3"
     assert not [what for kind, what in crew.calls if what.startswith("g01") and kind != "design"]
     assert not history.record("g01-k1").outcome
     assert search_rows(history, ["g01-k1"], {})[0].reason == "not reviewed: the time of the search was up"
@@ -229,13 +229,6 @@ def test_a_refused_request_fails_its_candidate_with_the_reason_and_is_not_made_a
     assert search().chosen == "g00-k3"
     assert history.record("g00-k1").outcome == "request refused: the prompt is too long"
     assert "g00-k1" not in designed(again)
-
-
-def test_a_refusal_is_recorded_before_the_rest_of_its_generation_is_answered(tmp_path):
-    search, history = a_search(tmp_path / "run", refusing("g00-k1"), Listener(stop_after=4), generations=1)
-    with pytest.raises(KeyboardInterrupt):
-        search()
-    assert set(history.designed) == {("g00-k0", 0), ("g00-k1", 0)}
 
 
 def test_a_model_that_refuses_every_request_ends_the_run_with_its_words(tmp_path):
