@@ -41,11 +41,7 @@ OFTEN = 0.5
 
 
 class Analyzer:
-    """Studies trained candidates.
-
-    Args:
-        llm: Writes the diagnosis; None for numbers and flags alone.
-    """
+    """Studies trained candidates; without a language model, by numbers and flags alone."""
 
     def __init__(self, llm: LLM | None) -> None:
         self._llm = llm
@@ -59,11 +55,7 @@ class Analyzer:
     ) -> Analysis:
         """Return curves, episodes, flags, outcome of the prediction and comparison with the first trained parent.
 
-        Args:
-            record: The candidate; trained, failed or rejected.
-            parents: Its parents, best first.
-            card: The task.
-            archive: All candidates so far, for the noise over seeds and the hard starts.
+        Parents are best first. The archive of all candidates so far gives the noise over seeds and the hard starts.
         """
         result = record.result
         if result is None:
@@ -86,10 +78,7 @@ class Analyzer:
     async def diagnose(self, analysis: Analysis, record: CandidateRecord, card: TaskCard) -> Analysis:
         """Add a written diagnosis to an analysis, if there is a model to write it and a training to write about.
 
-        Raises:
-            CredentialsError: The API key is missing or was refused, or the account is empty.
-            ModelError: The model or address is unknown.
-            BudgetExhausted: The limit on cost or tokens leaves no room for the call.
+        A failed call becomes a flag; any other error of `LLM.complete` is raised.
         """
         if self._llm is None or record.fitness is None:
             return analysis
@@ -122,7 +111,8 @@ def fitness_alone(record: CandidateRecord) -> CandidateRecord:
 
 def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence[CandidateRecord]) -> ParentComparison:
     assert record.result is not None and parent.result is not None and parent.fitness is not None
-    by_id = {other.candidate.id: _by_seed(other) for other in (*others, parent, record) if other.fitness is not None}
+    results = {other.candidate.id: other.result for other in (*others, parent, record)}
+    by_id = {id: [*result.by_seed.values()] for id, result in results.items() if result and result.by_seed}
     pooled = standard_errors([*by_id.values()])
     errors = dict(zip(by_id, pooled.errors, strict=True))
     several = all(len(by_id.get(compared.candidate.id, [])) > 1 for compared in (record, parent))
@@ -135,11 +125,6 @@ def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence
         noise=limit or None,
         component_means={name: points[-1].mean for name, points in training_curves(parent.result).components.items()},
     )
-
-
-def _by_seed(record: CandidateRecord) -> list[float]:
-    slices = record.result.slices if record.result else ()
-    return [run.final_fitness for run in slices if run.final_fitness is not None]
 
 
 def _hard_starts(result: CandidateResult, others: Sequence[CandidateRecord]) -> tuple[tuple[int, int], ...]:

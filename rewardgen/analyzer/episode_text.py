@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -61,13 +61,7 @@ def episode_text(
 ) -> str:
     """Describe the episodes of the typical policy of a result, with the fitness of all if the task has one.
 
-    Args:
-        result: The chosen reward on the fresh seeds.
-        task: The task's reference.
-        card: The task's card.
-        policies: Folder with the kept episodes.
-        limits: Limits of the worker that reads the episodes.
-        scratch: The worker's folder, deleted afterwards.
+    A worker reads the kept episodes in the folder `policies`; its own folder, `scratch`, is deleted afterwards.
 
     Raises:
         RunFolderError: The episodes are gone.
@@ -150,7 +144,7 @@ def _read(
         "rows": [(row.variable, row.part, units[row.variable]) for row in rows],
     }
     try:
-        answer: dict[str, Any] = run_worker(DIGEST, payload, limits=limits, scratch=scratch)
+        answer = run_worker(DIGEST, payload, limits=limits, scratch=scratch)
         return [EpisodeReading.model_validate(episode) for episode in answer["episodes"]]
     except (ValidationError, LookupError, TypeError) as error:
         raise WorkerError("the digest worker answered out of contract") from error

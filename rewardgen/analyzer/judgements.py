@@ -61,9 +61,7 @@ _Judged = TypeVar("_Judged", bound=Judgement)
 async def check_goal(llm: LLM, card: TaskCard, goal: str) -> GoalCheck:
     """Ask if a task's fitness measures a goal, and if the task lets it be reached.
 
-    Raises:
-        CredentialsError: The API key is missing or was refused, or the account is empty.
-        ModelError: The model or address is unknown.
+    A wrong key or model raises, see `LLM.complete`; any other failure is the problem of the returned check.
     """
     try:
         return await _ask(llm, "goal/check", goal_messages(card, goal), _GoalAnswer, GoalCheck)
@@ -74,14 +72,9 @@ async def check_goal(llm: LLM, card: TaskCard, goal: str) -> GoalCheck:
 async def judge_result(
     llm: LLM, card: TaskCard, goal: str, feedback: Sequence[str], episodes: Callable[[], str]
 ) -> Judgement:
-    """Ask if a policy reaches the goal. A failed call does not stop the run.
+    """Ask if a policy reaches the goal, by the text of its episodes. A failed call does not stop the run.
 
-    Args:
-        llm: The model.
-        card: The task.
-        goal: The user's words; if empty, the goal is the task's description.
-        feedback: The user's comments on earlier results, newest last.
-        episodes: Makes the text of the policy's episodes.
+    Without a goal in the user's words, the goal is the task's description. The newest feedback is the last.
     """
     try:
         return await _ask(llm, VERDICT, verdict_messages(card, goal, feedback, episodes()), _Answer, Judgement)

@@ -18,11 +18,7 @@ NOT_AVERAGED = {"fitness_spread", "return_spread", "endings"}
 
 
 def training_curves(result: CandidateResult) -> TrainingCurves:
-    """Average a candidate's training runs that have a curve, over the evaluations that all of them reached.
-
-    Args:
-        result: The candidate's training runs.
-    """
+    """Average a candidate's training runs that have a curve, over the evaluations that all of them reached."""
     runs = [run for run in result.slices if run.curve]
     together = _together([run.curve for run in runs])
     steps = {points[0].env_steps for points in together}

@@ -38,11 +38,5 @@ class Designer(Protocol):
     async def repair(
         self, request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
     ) -> Candidate | None:
-        """Return the repaired candidate, or None if this designer cannot repair it.
-
-        Args:
-            request: The request that the candidate was designed from.
-            candidate: The rejected version.
-            findings: The reasons.
-        """
+        """Return a repair of the rejected version, or None if this designer cannot repair it."""
         ...

@@ -96,14 +96,10 @@ def _change(request: DesignRequest, attempt: int) -> Change:
 
 
 class Operators:
-    """Drafts and operators on one card: other constants, one term changed, added or removed, crossover.
+    """Drafts and operators on the ideas of one card: other constants, one term changed, added or removed, crossover.
 
     Each returns a reward and a diagnosis. The first sentence of a diagnosis has no number that varies over seeds, so
     that a failed idea is recognised.
-
-    Args:
-        ideas: Its ideas by component name, the likeliest first.
-        rng: Random numbers for all choices.
     """
 
     def __init__(self, ideas: Mapping[str, Idea], rng: random.Random) -> None:
@@ -130,12 +126,7 @@ class Operators:
                 self.faults[term.name] = f"it was {share:.0%} of the reward"
 
     def draft(self, *, plain: bool = False, parents: Sequence[Reward] = ()) -> Change:
-        """A reward from nothing.
-
-        Args:
-            plain: Take the likeliest idea for each role, as a textbook would.
-            parents: Rewards to keep away from.
-        """
+        """A reward from nothing, away from some parents; a plain one has the likeliest idea for each role."""
         used = {term.name for parent in parents for term in parent}
         drafts = [self._draft(plain) for _ in range(8 if parents else 1)]
         reward = min(drafts, key=lambda draft: sum(term.name in used for term in draft) / len(draft))
@@ -183,12 +174,7 @@ class Operators:
         return tuple(other for other in reward if other is not term), f"`{term.name}` is removed: {why}."
 
     def edit(self, reward: Reward, *, first: bool = False) -> Change:
-        """Change the shape, target or direction of one term; constants if it has no other form.
-
-        Args:
-            reward: The parent.
-            first: Change the first term, so that its aim is rewarded by other means.
-        """
+        """Change the shape, target or direction of one term, or of the first; constants if it has no other form."""
         old = reward[0] if first else self._faulty(reward)
         names = {term.name for term in reward}
         same = [idea for idea in self.ideas.values() if idea.topic == self.topic(old) and idea.term.name not in names]

@@ -70,12 +70,7 @@ class Idea(NamedTuple):
 
 
 def ideas_on(card: TaskCard, goal: str = "") -> dict[str, Idea]:
-    """Return all ideas on a card by component name, likeliest first; at least one is a drive.
-
-    Args:
-        card: The task.
-        goal: The user's words.
-    """
+    """Return all ideas on a card by component name, likeliest first; at least one is a drive."""
     reader, numbers = _Reader(card, goal), features_of(card)
     full = sum(bound**2 for bound in (*card.action_low, *card.action_high)) / max(2 * card.action_size, 1) or 1.0
     action = Feature("", "action", "action", "vector", "")
