@@ -15,7 +15,7 @@ from rewardgen.store.records import Verdict
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from rewardgen.reward.pricing import RewardProgram
+    from rewardgen.reward.program import Program
 
 
 _ACTIONS = {"action", "prev_action"}
@@ -39,7 +39,7 @@ class Reward:
         self.name = name
 
     @cached_property
-    def program(self) -> RewardProgram:
+    def program(self) -> Program:
         """The checked and compiled program.
 
         Raises:
@@ -127,7 +127,7 @@ class Reward:
 class RewardInSteps:
     """A reward of N envs that is called at one control step after another; see `Reward.in_steps`."""
 
-    def __init__(self, program: RewardProgram) -> None:
+    def __init__(self, program: Program) -> None:
         self._program = program
         self._carry: Any = None
 

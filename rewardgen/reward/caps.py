@@ -27,8 +27,7 @@ class SizeError(ValueError):
 class Caps(TorchFunctionMode):
     """Raise an error where a tensor is too large, before its allocation where the size is cheap to predict.
 
-    Args:
-        inputs: Inputs of the call, (N, ...) each.
+    The limits grow with the inputs of the call, (N, ...) each.
     """
 
     def __init__(self, inputs: Iterable[Tensor] = ()) -> None:

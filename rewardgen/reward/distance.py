@@ -127,12 +127,7 @@ class RewardDistance:
 
 
 def distance(one: Tensor, other: Tensor) -> float | None:
-    """Return the Pearson distance sqrt((1 - correlation) / 2), 0 to 1; None if one of the two does not vary.
-
-    Args:
-        one: Canonical values of a reward, (N,).
-        other: Canonical values of another reward, (N,).
-    """
+    """Return the Pearson distance of canonical values, (N,): sqrt((1 - correlation) / 2); None if one does not vary."""
     directions = _direction(one), _direction(other)
     if directions[0] is None or directions[1] is None:
         return None

@@ -32,9 +32,6 @@ _HERE = Path(__file__).parent
 def reward_file(source: str) -> str:
     """Write the file of a reward: `compute_reward`, the helpers in its scope, and `reward_and_components`.
 
-    Args:
-        source: Any text.
-
     Raises:
         UsageError: The text is not in the reward language, or uses a name of the file.
     """
@@ -65,9 +62,6 @@ def reward_in(text: str) -> str:
     """Return the reward in a file that `reward_file` wrote, to review or train again; any other text unchanged.
 
     A file with added code beside its reward stays unchanged, because importing it would run that code.
-
-    Args:
-        text: Text of the file.
     """
     _, begins, rest = text.partition(f"\n{_BEGINS}\n")
     body, ends, _ = rest.rpartition(f"\n{_ENDS}\n")

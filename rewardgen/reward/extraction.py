@@ -22,16 +22,10 @@ _MOST_PARSED = 24_000
 
 
 def extract_source(reply: str) -> str:
-    """Extract the source of the reward from a reply.
+    """Extract the source of the reward from a model's reply; empty if the reply holds no code.
 
     From several fenced blocks, take the last that defines `compute_reward` and parses; models write drafts before the
     final version.
-
-    Args:
-        reply: A language model's reply.
-
-    Returns:
-        The source, or an empty string if the reply holds no code.
     """
     text = _text(reply)
     blocks = fenced_blocks(reply)
@@ -39,33 +33,18 @@ def extract_source(reply: str) -> str:
 
 
 def extract_class(reply: str) -> str:
-    """Extract the source of a class from a reply, chosen in the same way; empty if there is none.
-
-    Args:
-        reply: A language model's reply.
-    """
+    """Extract the source of a class from a reply, chosen in the same way; empty if there is none."""
     text = _text(reply)
     return _choose(fenced_blocks(reply), _CLASS) or (_clean(text) if _CLASS.search(text) and _parses(text) else "")
 
 
 def fenced_blocks(reply: str) -> list[str]:
-    """Return the contents of all fenced blocks of a reply, without common indentation.
-
-    Args:
-        reply: A language model's reply.
-    """
+    """Return the contents of all fenced blocks of a reply, without common indentation."""
     return [_clean(block) for block in _fenced(_text(reply))]
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a reply: its last fenced block that is one, else from first to last brace.
-
-    Args:
-        text: The reply; other words may surround the object.
-
-    Returns:
-        The object, or None.
-    """
+    """Return the JSON object in a reply: its last fenced block that is one, else from first to last brace."""
     for block in (*reversed(fenced_blocks(text)), text[text.find("{") : text.rfind("}") + 1]):
         try:
             value = json.loads(block)

@@ -15,16 +15,10 @@ from rewardgen.store.records import Finding
 # Every new candidate is compared with the whole archive.
 @functools.lru_cache(maxsize=4096)
 def source_fingerprint(source: str) -> str:
-    """Hash the normalised syntax tree of a reward.
+    """Hash the normalised syntax tree of a reward, in 16 hex digits; invalid syntax is hashed as text.
 
     Comments, docstrings, annotations, imports and layout do not change the hash. A reward with other names of variables
     has another hash; `rewardgen.reward.distance` finds that it pays the same, unless the pay cannot be compared.
-
-    Args:
-        source: Source of the reward; invalid syntax is hashed as text.
-
-    Returns:
-        16 hex digits.
     """
     tree = parse_source(source)
     text = source.strip() if isinstance(tree, Finding) else _normalised(tree)

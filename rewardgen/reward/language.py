@@ -31,13 +31,9 @@ _BY_NAME = "call functions by their name"
 
 @functools.lru_cache(maxsize=256)
 def check_language(source: str) -> tuple[Finding, ...]:
-    """Check that a reward is written in the reward language.
+    """Check that a text is in the reward language.
 
-    Args:
-        source: Any text.
-
-    Returns:
-        Rejections of the gates `parse` and `language`, in the order of their lines; empty if there are none.
+    Returns rejections of the gates `parse` and `language`, in the order of their lines; empty if there are none.
     """
     tree = parse_source(source)
     if isinstance(tree, Finding):
@@ -48,14 +44,7 @@ def check_language(source: str) -> tuple[Finding, ...]:
 
 
 class _Checker(ast.NodeVisitor):
-    """Collect the refusals of a reward, with lines and hints.
-
-    Args:
-        tree: The parsed reward.
-
-    Attributes:
-        findings: The refusals.
-    """
+    """Collect the refusals of a reward, with lines and hints."""
 
     def __init__(self, tree: ast.Module) -> None:
         self.findings: list[Finding] = []

@@ -31,11 +31,7 @@ _NO_INPUTS = {
 
 
 def observed_names(source: str) -> tuple[str, ...]:
-    """Return the names of the numbers that a valid reward's `observe` returns; empty if it has none.
-
-    Args:
-        source: The reward's source.
-    """
+    """Return the names of the numbers that a valid reward's `observe` returns; empty if it has none."""
     tree = parse_source(source)
     return declared_names(tree, OBSERVED) if not isinstance(tree, Finding) and _functions(tree) else ()
 
@@ -70,11 +66,7 @@ def eyes_text(source: str) -> str:
 
 
 def check_observation(tree: ast.Module) -> Iterator[Finding]:
-    """Find faults in the form of a reward that defines `observe`.
-
-    Args:
-        tree: The parsed reward.
-    """
+    """Find faults in the form of a reward that defines `observe`."""
     functions = _functions(tree)
     if len(functions) > 1:
         yield refusal("signature", "observation", f"defines `{OBSERVE}` {len(functions)} times", "keep one")

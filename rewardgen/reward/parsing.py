@@ -24,28 +24,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def refusal(gate: Gate, detector: str, message: str, hint: str, line: int | None = None) -> Finding:
-    """Make a rejection of a reward for its text.
-
-    Args:
-        gate: The gate.
-        detector: Stable name of the rule.
-        message: A verb phrase that follows "the reward".
-        hint: The fix.
-        line: Line in the source.
-    """
+    """Make a rejection of a reward for its text; the message is a verb phrase that follows "the reward"."""
     message = f"the reward {message}"
     return Finding(gate=gate, detector=detector, severity="reject", message=message, hint=hint, line=line)
 
 
 @functools.lru_cache(maxsize=256)
 def parse_source(source: str) -> ast.Module | Finding:
-    """Parse the source of a reward. All callers share the tree: copy it before changing it.
+    """Parse any text as the source of a reward, or return its rejection.
 
-    Args:
-        source: Any text.
-
-    Returns:
-        The tree, or the rejection.
+    All callers share the tree: copy it before changing it.
     """
     source = source.removeprefix("\ufeff")
     finding = _check_text(source)
@@ -98,13 +86,11 @@ def _check_size(tree: ast.Module) -> Finding | None:
         nodes += len(level)
         depth += 1
         if nodes > _MAX_NODES:
-            return refusal(
-                "parse", "too-long", f"has more than {_MAX_NODES} syntax nodes", "keep the terms that matter"
-            )
+            message = f"has more than {_MAX_NODES} syntax nodes"
+            return refusal("parse", "too-long", message, "keep the terms that matter")
         if depth > _MAX_DEPTH:
-            return refusal(
-                "parse", "too-deep", f"nests expressions more than {_MAX_DEPTH} deep", "give the parts names"
-            )
+            message = f"nests expressions more than {_MAX_DEPTH} deep"
+            return refusal("parse", "too-deep", message, "give the parts names")
         level = [child for node in level for child in ast.iter_child_nodes(node)]
     return None
 

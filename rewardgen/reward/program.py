@@ -27,7 +27,6 @@ from rewardgen.reward.language import check_language
 from rewardgen.reward.numpy_aliases import NUMPY
 from rewardgen.reward.observation import OBSERVE, OBSERVED, observed_names
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.pricing import RewardProgram
 from rewardgen.reward.signature import ENTRY, FORMS, Signature, read_signature
 from rewardgen.reward.tolerance import BOTH_BOUNDS, tolerance
 
@@ -40,22 +39,18 @@ _COUNTED = "counted__"
 
 
 class Program:
-    """A compiled reward that is a function of one transition.
+    """A compiled reward; this one is a function of one transition.
 
     Every call runs the whole source again, so a reward has no memory between calls.
 
-    Args:
-        source: Source of the reward, for messages.
-        signature: Inputs and tunables.
-        code: The compiled source.
-
     Attributes:
+        source: Source of the reward.
         inputs: Names of the inputs, in order.
         tunables: Names and defaults of the constants.
-        staged: See `RewardProgram`.
-        settling_steps: See `RewardProgram`.
-        observed: See `RewardProgram`.
-        observes: See `RewardProgram`.
+        staged: The program itself if it has stages, else None.
+        settling_steps: Most steps for which the pay can change while the inputs stay the same; 1 without memory.
+        observed: Names of the numbers that `observe` returns; empty without it.
+        observes: Names of the inputs of `observe`, but for `stage`.
     """
 
     staged: StagedProgram | None = None
@@ -73,7 +68,17 @@ class Program:
     def price(
         self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float | Tensor]
     ) -> tuple[Components, Any]:
-        """Price all steps at once, as rows; see `RewardProgram`."""
+        """Price T steps of N envs, and return the components, (T, N) each, and the carry.
+
+        Args:
+            inputs: Name to (T, N, ...) float32; the program works on copies.
+            begins: (T, N) bool: True on the first step of an episode.
+            carry: Carry of the previous call; None at the start.
+            tunables: Values for the constants, floats or (T * N,).
+
+        Raises:
+            RewardError: The reward fails, or a component is not finite.
+        """
         rows = {name: inputs[name].flatten(0, 1) for name in self.inputs}
         return self(rows, tunables).view(len(begins), -1), carry
 
@@ -104,7 +109,16 @@ class Program:
         return components
 
     def look(self, inputs: Mapping[str, Tensor], stage: Tensor, tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
-        """Return what policies see of N states after the task's observation; see `RewardProgram`."""
+        """Return what policies see of N states after the task's observation: stages one-hot, then `observed`.
+
+        Args:
+            inputs: Every input of `observes`, as of the step that led to the states, name to (N, ...).
+            stage: Stage of each env, (N,) int64; without stages it only tells N and the device.
+            tunables: Values for the constants, floats or (N,).
+
+        Raises:
+            RewardError: `observe` fails, or returns another shape or a number that is not finite.
+        """
         if not self.observed:
             return torch.zeros(len(stage), 0, device=stage.device)
         known, names = {**inputs, "stage": stage}, self._functions[OBSERVE][0]
@@ -127,12 +141,9 @@ class Program:
         return seen
 
     def call(self, function: str, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Any:
-        """Call a function of the source with copies of inputs, and return what it returns.
+        """Call a function of the source with copies of inputs, (N, ...) in order, and return what it returns.
 
-        Args:
-            function: Name of the function.
-            inputs: Arguments, in order, (N, ...).
-            tunables: Values for the constants; those that the function does not take are left out.
+        Constants that the function does not take are left out.
 
         Raises:
             RewardError: The function raised.
@@ -151,11 +162,8 @@ class Program:
             raise _explained(error, self.source) from error
 
 
-def compile_reward(source: str) -> RewardProgram:
-    """Check and compile a reward.
-
-    Args:
-        source: Source of the reward.
+def compile_reward(source: str) -> Program:
+    """Check and compile the source of a reward.
 
     Raises:
         RewardError: The source is not in the reward language, or its signature is invalid.

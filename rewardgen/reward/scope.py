@@ -14,9 +14,6 @@ Function = ast.FunctionDef | ast.Lambda
 class Scope:
     """Resolve the names of one reward. A name means the same in all its functions.
 
-    Args:
-        tree: The parsed reward.
-
     Attributes:
         imports: Local name to the imported one, such as `math.pi`.
         functions: Functions and named lambdas, by name.
@@ -48,11 +45,7 @@ class Scope:
 
 
 def split_module(dotted: str) -> tuple[str, str]:
-    """Split a dotted name into the longest known module and the rest, which may be empty.
-
-    Args:
-        dotted: Such as `torch.nn.functional.relu`.
-    """
+    """Split a dotted name into the longest known module and the rest, which may be empty."""
     for module in sorted(MODULE_NAMES, key=len, reverse=True):
         if dotted == module or dotted.startswith(f"{module}."):
             return module, dotted[len(module) + 1 :]

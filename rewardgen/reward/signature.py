@@ -68,9 +68,6 @@ class Signature(NamedTuple):
 def read_signature(source: str) -> Signature:
     """Read the signature of a reward.
 
-    Args:
-        source: The reward's source.
-
     Raises:
         UsageError: Invalid syntax, no `compute_reward`, or a keyword-only parameter without a number.
     """
@@ -98,12 +95,8 @@ def read_signature(source: str) -> Signature:
 def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, ...]:
     """Check that a reward takes existing inputs, and constants with a number.
 
-    Args:
-        source: The reward's source.
-        valid: The input names of the task; None to check only the form.
-
-    Returns:
-        Rejections of the gate `signature`, or of `parse` if it does not parse.
+    Returns rejections of the gate `signature`, or of `parse` if it does not parse. Without the valid input names of a
+    task, only the form is checked.
     """
     tree = parse_source(source)
     return (tree,) if isinstance(tree, Finding) else tuple(islice(_findings(tree, valid), MAX_FINDINGS))

@@ -15,12 +15,7 @@ _NESTING = (ast.Tuple, ast.List, ast.Starred, ast.keyword, ast.Slice)
 
 
 def misused_sizes(tree: ast.Module, inputs: frozenset[str]) -> Iterator[ast.expr]:
-    """Yield the sizes along the first axis with any other use.
-
-    Args:
-        tree: The parsed reward.
-        inputs: Names of the reward's inputs; their `len` is the number of envs.
-    """
+    """Yield the sizes along the first axis with any other use; the `len` of an input is the number of envs."""
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     names: set[str] = set()
     while True:

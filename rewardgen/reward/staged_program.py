@@ -19,13 +19,7 @@ from rewardgen.reward.stages import NEXT_STAGE, stage_names
 
 
 class StagedProgram(Program):
-    """A compiled reward whose memory is the stage of each env.
-
-    Args:
-        source: Source of the reward.
-        signature: Inputs and tunables.
-        code: The compiled source.
-    """
+    """A compiled reward whose memory is the stage of each env."""
 
     def __init__(self, source: str, signature: Signature, code: CodeType) -> None:
         super().__init__(source, signature, code)
@@ -36,7 +30,7 @@ class StagedProgram(Program):
     def price(
         self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float | Tensor]
     ) -> tuple[Components, Any]:
-        """Price the steps in order; the carry is the stage of each env, (N,) int64. See `RewardProgram`."""
+        """Price the steps in order; the carry is the stage of each env, (N,) int64. See `Program`."""
         steps, num_envs = begins.shape
         by_step = {
             name: value.view(steps, num_envs) if isinstance(value, Tensor) else value
@@ -58,7 +52,7 @@ class StagedProgram(Program):
         return components, stage
 
     def look(self, inputs: Mapping[str, Tensor], stage: Tensor, tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
-        """Return the stages, then the numbers of `observe`; see `RewardProgram`."""
+        """Return the stages, then the numbers of `observe`; see `Program`."""
         stages = torch.nn.functional.one_hot(stage, len(self.stages))
         return torch.cat((stages.float(), super().look(inputs, stage, tunables)), 1)
 

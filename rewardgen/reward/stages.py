@@ -31,11 +31,7 @@ _EXAMPLE = 'write `STAGES = ("approach", "grip", "lift")`'
 
 
 def stage_names(source: str) -> tuple[str, ...]:
-    """Return the names of a valid reward's stages; empty if it has none.
-
-    Args:
-        source: The reward's source.
-    """
+    """Return the names of a valid reward's stages; empty if it has none."""
     tree = parse_source(source)
     if isinstance(tree, Finding) or not _transitions(tree):
         return ()
@@ -43,11 +39,7 @@ def stage_names(source: str) -> tuple[str, ...]:
 
 
 def check_stages(tree: ast.Module) -> Iterator[Finding]:
-    """Find faults in the form of a reward that defines `next_stage`.
-
-    Args:
-        tree: The parsed reward.
-    """
+    """Find faults in the form of a reward that defines `next_stage`."""
     transitions = _transitions(tree)
     if len(transitions) > 1:
         yield refusal("signature", "stages", f"defines `{NEXT_STAGE}` {len(transitions)} times", "keep one")

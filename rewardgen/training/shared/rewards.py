@@ -20,8 +20,7 @@ from torch import Tensor
 from rewardgen.core.errors import WorkerError, did_you_mean
 from rewardgen.reward import pricing
 from rewardgen.reward.contract import Components
-from rewardgen.reward.pricing import RewardProgram
-from rewardgen.reward.program import RewardError, compile_reward
+from rewardgen.reward.program import Program, RewardError, compile_reward
 from rewardgen.sandbox.limits import OutOfTimeError, time_limit
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.records import FailureKind, RewardSpec, SliceSpec
@@ -56,7 +55,7 @@ class Rewards:
     def __init__(self, rewards: Sequence[RewardSpec], slices: Sequence[SliceSpec], valid: Collection[str]) -> None:
         by_id = {reward.candidate_id: reward for reward in rewards}
         self._specs = [by_id[spec.candidate_id] for spec in slices]
-        self._programs: dict[int, RewardProgram] = {}
+        self._programs: dict[int, Program] = {}
         self.problems: dict[int, RewardError] = {}
         """Index of a slice to the failure that ended its reward."""
         self._carries: dict[int, Any] = {}
@@ -90,7 +89,7 @@ class Rewards:
         return sorted({name for program in self._programs.values() for name in program.observes})
 
     def look(self, stages: Tensor, inputs: Inputs) -> Tensor:
-        """Return what policies see after the task's observation, (S * N, K); see `RewardProgram.look`.
+        """Return what policies see after the task's observation, (S * N, K); see `Program.look`.
 
         Takes stages (S * N,) int64, and the inputs of `observes`, (S * N, ...). A reward that fails ends: its slice
         sees zeros, and pricing reports the failure.
@@ -166,7 +165,7 @@ def in_time(call: Callable[[], Result]) -> Result:
         raise RewardError(message, None, "exception", "compute over the whole batch, without large loops") from None
 
 
-def _compiled(source: str, valid: Collection[str]) -> RewardProgram:
+def _compiled(source: str, valid: Collection[str]) -> Program:
     program = compile_reward(source)
     unknown = [name for name in (*program.inputs, *program.observes) if name not in valid]
     if unknown:
