@@ -19,7 +19,7 @@ from rewardgen.critic.preference import (
     not_ranked,
     ordered_pairs,
 )
-from rewardgen.critic.sandboxed import BatchReview, OnGate, Reviewer, ReviewRequest, RewardReview
+from rewardgen.critic.sandboxed import BatchReview, OnGate, ReviewRequest, RewardReview, SandboxedReviewer
 from rewardgen.reward.language import check_language
 from rewardgen.reward.signature import check_signature
 from rewardgen.store.records import Candidate, CandidateRecord, Finding, RewardSpec, TaskCard, Verdict
@@ -56,7 +56,9 @@ class Critic:
         compares: True to reject duplicates.
     """
 
-    def __init__(self, reviewer: Reviewer | None, reader: Reader | None = None, *, compares: bool = True) -> None:
+    def __init__(
+        self, reviewer: SandboxedReviewer | None, reader: Reader | None = None, *, compares: bool = True
+    ) -> None:
         self._reviewer = reviewer
         self._reader = reader
         self._compares = compares
@@ -75,16 +77,8 @@ class Critic:
     ) -> Review:
         """Put candidates through the gates.
 
-        Args:
-            candidates: With different ids.
-            card: The task.
-            earlier: All other candidates so far. New rewards must rank the episodes of trained ones, and repeat none
-                that passed.
-            goal: The user's words, for the reader.
-            ranks: True to require that rewards rank recorded episodes as fitness does, if the best reward so far does.
-            cancel: Ends the reviewer's work when set.
-            on_gate: Called with each gate that a candidate reaches.
-            read: Runs the reader's calls and returns their results in order.
+        New rewards must rank the episodes of earlier ones, unless the best reward so far does not, and repeat none that
+        passed. `read` runs the reader's calls and returns their results in order.
 
         Raises:
             WorkerCancelled: `cancel` was set.

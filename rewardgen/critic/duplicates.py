@@ -21,10 +21,7 @@ def find_duplicate(
 ) -> Finding | None:
     """Return the rejection of a duplicate, or a warning if its pay could not be compared.
 
-    Args:
-        source: The candidate's source.
-        distances: Candidate id to the distance in pay, missing if unknown; None if the comparison failed.
-        accepted: Candidates that were, or will be, trained.
+    `distances` in pay are by candidate id, missing where unknown; None if the comparison failed.
     """
     fingerprint = source_fingerprint(source)
     for record in accepted:

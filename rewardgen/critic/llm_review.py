@@ -54,11 +54,7 @@ class _Check(Frozen):
 
 
 class Reader:
-    """Read candidates that passed all other gates.
-
-    Args:
-        llm: The model that reads.
-    """
+    """Read candidates that passed all other gates."""
 
     def __init__(self, llm: LLM) -> None:
         self._llm = llm
@@ -68,16 +64,7 @@ class Reader:
     ) -> tuple[Finding, ...]:
         """Return the model's objections, or a warning for a failed call, which must not pass for approval.
 
-        Args:
-            candidate: The candidate.
-            card: Its task.
-            goal: The user's words for the behaviour.
-            findings: Findings of the other gates.
-
-        Raises:
-            CredentialsError: The API key is missing or was refused, or the account is empty.
-            ModelError: The model or address is unknown.
-            BudgetExhausted: The limit on cost or tokens leaves no room for the call.
+        Any other error of `LLM.complete` is raised.
         """
         request = LLMRequest(
             label=f"{candidate.id}/critic/reading-{candidate.repairs}",
@@ -94,27 +81,20 @@ class Reader:
 
 
 def parse_reading(text: str) -> tuple[Finding, ...]:
-    """Return the objections in a reply, and warnings for unreadable or unfounded entries.
-
-    Args:
-        text: The model's reply.
-    """
+    """Return the objections in a reply, and warnings for unreadable or unfounded entries."""
     reply = json_object(text)
     if reply is None:
         return (no_reading("the reply holds no JSON object", _READ_THE_REPLY),)
     entries = reply.get("checks")
     if not isinstance(entries, list) or not entries:
         return (no_reading("the JSON of the reply has no list `checks` with entries", _READ_THE_REPLY),)
-    asked = entries[:_MOST_ENTRIES]
-    checks = [check for entry in asked if (check := _check(entry))]
+    checks = [check for entry in entries[:_MOST_ENTRIES] if (check := _check(entry))]
     objections = [check for check in checks if check.verdict != "pass"]
     answered = {check.item for check in checks}
     missing = [f"`{item}`" for item in get_args(_Item) if item not in answered]
     lacks = [f"it has no answer on {', '.join(missing)}"] if missing else []
-    if wrong := len(asked) - len(checks):
-        lacks.append(f"{wrong} of the {len(asked)} entries in the reply are out of form and do not count")
-    if more := len(entries) - len(asked):
-        lacks.append(f"{more} entries beyond the first {len(asked)} do not count")
+    if wrong := len(entries) - len(checks):
+        lacks.append(f"{wrong} of the {len(entries)} entries in the reply are out of form and do not count")
     unfounded = [
         f"its {check.verdict} on `{check.item}` comes without evidence and does not count"
         for check in objections
@@ -127,12 +107,7 @@ def parse_reading(text: str) -> tuple[Finding, ...]:
 
 
 def no_reading(why: str, hint: str) -> Finding:
-    """Warn that a reading is missing or incomplete.
-
-    Args:
-        why: The reason.
-        hint: The fix.
-    """
+    """Warn that a reading is missing or incomplete."""
     message = f"the model's reading is missing or incomplete: {' '.join(why.split())[:_MOST_CHARS]}"
     return Finding(gate="model", detector="no-reading", severity="warn", message=message, hint=hint)
 

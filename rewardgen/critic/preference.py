@@ -61,11 +61,7 @@ class EpisodeFile(NamedTuple):
 
 
 def kept_files(records: Sequence[CandidateRecord]) -> list[EpisodeFile]:
-    """Return the episodes to rank, from at most `_MOST_FILES` slices, evenly spread over fitness.
-
-    Args:
-        records: Trained candidates.
-    """
+    """Return the episodes to rank, from at most `_MOST_FILES` slices, evenly spread over fitness."""
     slices = [run for record in records if record.result for run in record.result.slices if run.episodes_file]
     ordered = sorted(slices, key=lambda run: run.final_fitness or 0.0)
     last = len(ordered) - 1
@@ -84,15 +80,9 @@ def kept_files(records: Sequence[CandidateRecord]) -> list[EpisodeFile]:
 
 
 def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:
-    """Return the pairs of episodes that a sound reward should rank as fitness does.
+    """Return the pairs, (better, worse), that a sound reward should rank as fitness does; empty if they are too few.
 
     A success and a failure are a pair if the success has the higher fitness; others if their fitness is clearly apart.
-
-    Args:
-        episodes: All episodes.
-
-    Returns:
-        Indices (better, worse); empty if there are too few pairs.
     """
     values = [episode.fitness for episode in episodes]
     apart = _CLEARLY * (max(values) - min(values)) if values else 0.0
@@ -108,11 +98,7 @@ def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:
 
 
 def check_preference(sums: Mapping[str, Sequence[float]], episodes: Sequence[RecordedEpisode]) -> tuple[Finding, ...]:
-    """Compare a reward's ranking of episodes with that by fitness.
-
-    Args:
-        sums: Component name to its sum over each episode.
-        episodes: The episodes.
+    """Compare a reward's ranking of episodes, from the sums of its components over them, with that by fitness.
 
     Returns:
         A rejection if the returns order fewer than `RIGHT_SHARE` of the pairs right, of all and of those whose better

@@ -24,8 +24,8 @@ from rewardgen.critic.probe.stages import Machine
 from rewardgen.reward.distance import CanonicalReward, RewardDistance, distance
 from rewardgen.reward.identity import source_fingerprint
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.pricing import RewardProgram, price, price_rows
-from rewardgen.reward.program import RewardError, compile_reward
+from rewardgen.reward.pricing import price, price_rows
+from rewardgen.reward.program import Program, RewardError, compile_reward
 from rewardgen.sandbox.limits import OutOfTimeError, time_limit
 from rewardgen.sim.kept_episodes import KeptInputs, load_episodes
 from rewardgen.sim.transitions import TransitionSet, load_transitions
@@ -100,7 +100,7 @@ class _Reward:
         self.spec = spec
 
     @cached_property
-    def program(self) -> RewardProgram:
+    def program(self) -> Program:
         return compile_reward(self.spec.source)
 
     @cached_property

@@ -9,7 +9,7 @@ import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, ValidationError, WrapValidator
 
@@ -111,14 +111,6 @@ class ReviewRequest(NamedTuple):
     on_gate: OnGate | None = None
 
 
-class Reviewer(Protocol):
-    """Run rewards safely."""
-
-    def review(self, request: ReviewRequest) -> BatchReview:
-        """Probe the rewards, sum them over episodes and compare them."""
-        ...
-
-
 class SandboxedReviewer:
     """Run the jobs `review` and `compare` on recorded transitions.
 
@@ -136,7 +128,7 @@ class SandboxedReviewer:
         self._episodes = episodes.resolve() if episodes else None
 
     def review(self, request: ReviewRequest) -> BatchReview:
-        """Review all rewards in one worker or, if it fails, each in a worker of its own.
+        """Probe, sum and compare all rewards in one worker or, if it fails, each in a worker of its own.
 
         Raises:
             WorkerCancelled: `request.cancel` was set.

@@ -28,9 +28,7 @@ Situation = tuple[str, dict[str, float], Inputs]
 def check_contract(reward: ProbedReward, *, signal: bool = True) -> Iterator[Finding]:
     """Find the reasons why a reward cannot be trained with; its shape was checked when it was called.
 
-    Args:
-        reward: The reward.
-        signal: True to require that a component varies.
+    With `signal`, a component must vary.
 
     Raises:
         RewardError: It fails in the second call on the same transitions.

@@ -12,7 +12,7 @@ from rewardgen.critic.probe.contract import check_contract
 from rewardgen.critic.probe.probed_reward import ProbedReward, finding, is_flat
 from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.reward.observation import seen_besides
-from rewardgen.reward.pricing import RewardProgram
+from rewardgen.reward.program import Program
 from rewardgen.sim.transitions import TransitionSet
 from rewardgen.store.records import Finding
 
@@ -21,7 +21,7 @@ _LARGE = 1e3
 
 
 def eyes_on(
-    program: RewardProgram, tunables: dict[str, float], transitions: TransitionSet, source: RewardSource
+    program: Program, tunables: dict[str, float], transitions: TransitionSet, source: RewardSource
 ) -> ProbedReward:
     """Return what policies see on recorded transitions, as components of a reward; each row is in a stage of its own.
 

@@ -85,18 +85,9 @@ def probe(
     machine: Machine | None = None,
     look: Callable[[TransitionSet, RewardSource], ProbedReward] | None = None,
 ) -> tuple[Finding, ...]:
-    """Run a reward on recorded transitions and beyond them.
+    """Return why a reward cannot be trained with; if it can, the findings of all detectors.
 
-    Args:
-        call: The reward with its constants.
-        reads: Names of its inputs.
-        source: Its syntax.
-        transitions: Of its task.
-        machine: Its stages, if it has any.
-        look: Runs its `observe`, if it has one: see `eyes_on`.
-
-    Returns:
-        Rejections if it cannot be trained with; otherwise the findings of all detectors.
+    The arguments are fields of `ProbedReward`; `look` runs the reward's `observe`, if it has one: see `eyes_on`.
     """
     findings: tuple[Finding, ...]
     try:

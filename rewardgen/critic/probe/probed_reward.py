@@ -127,10 +127,7 @@ class ProbedReward:
         return moves
 
     def components_at(self, inputs: Inputs) -> Mapping[str, Tensor]:
-        """Return the components at other inputs, each (n,).
-
-        Args:
-            inputs: Every input that the reward reads, (n, ...).
+        """Return the components, (n,) each, at other inputs, (n, ...).
 
         Raises:
             RewardError: The reward fails there.
@@ -171,16 +168,7 @@ def finding(
     *,
     severity: Severity = "warn",
 ) -> Finding:
-    """Make a finding of the gate `probe`.
-
-    Args:
-        detector: Its stable name.
-        message: The fault.
-        hint: The fix.
-        evidence: The measured values by name.
-        component: The component concerned.
-        severity: `reject` if the fault keeps the reward from being trained.
-    """
+    """Make a finding of the gate `probe`; the evidence has six digits, and finite values alone."""
     return Finding(
         gate="probe",
         detector=detector,
@@ -196,13 +184,7 @@ _FAILURES = {"exception": "probe-exception", "shape": "probe-shape", "non-finite
 
 
 def failure(error: RewardError, where: str, evidence: Mapping[str, float] | None = None) -> Finding:
-    """Make the rejection for a call that failed.
-
-    Args:
-        error: Raised by the reward.
-        where: The situation, in words.
-        evidence: Its numbers by name.
-    """
+    """Make the rejection for a call that failed in a situation, told in words and numbers."""
     message = f"{error.message} ({where})"
     rejection = finding(_FAILURES[error.kind], message, error.hint, evidence or {}, error.component, severity="reject")
     return rejection.model_copy(update={"line": error.line})

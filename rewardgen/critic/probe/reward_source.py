@@ -24,11 +24,7 @@ logsigmoid tanh softplus softsign softmax softmin exp exp2 expm1 erf erfc atan a
 
 
 class RewardSource:
-    """Syntax tree of a reward that compiles.
-
-    Args:
-        tree: The tree.
-    """
+    """Syntax tree of a reward that compiles."""
 
     def __init__(self, tree: ast.Module) -> None:
         entry = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY), None)
@@ -57,13 +53,11 @@ class RewardSource:
 
         States that all lie on one side of such a number do not show it: without these two rewards with different
         bounds would look like duplicates.
-
-        Args:
-            tunables: Values of its constants.
         """
         bending = [node for node in ast.walk(self._tree) if _bends(node)]
         reached = list(self._reached(bending))
-        negated = {id(node.operand) for node in reached if isinstance(node, ast.UnaryOp) and _is_minus(node)}
+        minus = [node for node in reached if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)]
+        negated = {id(node.operand) for node in minus}
         numbers = [
             -float(node.value) if id(node) in negated else float(node.value)
             for node in reached
@@ -93,10 +87,6 @@ def _bends(node: ast.AST) -> bool:
         return name in _BENDING_NAMES
     operator = getattr(node, "op", None)
     return isinstance(node, _DECIDING) or isinstance(operator, _BENDING_OPERATORS)
-
-
-def _is_minus(node: ast.UnaryOp) -> bool:
-    return isinstance(node.op, ast.USub)
 
 
 def _assignments(tree: ast.Module) -> defaultdict[str, list[ast.expr]]:

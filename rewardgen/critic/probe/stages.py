@@ -26,15 +26,7 @@ _MOSTLY, _NEARLY_ALWAYS = 0.5, 0.95
 
 
 class Machine:
-    """The stages of a reward.
-
-    Args:
-        program: A reward with stages.
-        tunables: Values of its constants.
-
-    Attributes:
-        names: Names of the stages.
-    """
+    """The stages of a reward."""
 
     def __init__(self, program: StagedProgram, tunables: dict[str, float]) -> None:
         self._program, self._tunables = program, tunables
