@@ -27,7 +27,7 @@ from rewardgen.core.text import one_line, visible
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.budget import estimated_usage, tokens_in
 from rewardgen.llm.mailbox import MOST_BYTES, request_text
-from rewardgen.llm.protocol import CallFailed, CallRefused
+from rewardgen.llm.protocol import CallFailed
 from rewardgen.store.messages import LLMRequest, Reply, Usage
 
 _KNOWN = {
@@ -94,8 +94,6 @@ class AgentLLM:
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
-        if any(message.pictures for message in request.messages):
-            raise CallRefused("an agent is shown no pictures", "take a judge that reads numbers: `reader:agent:...`")
         async with self._slots.slot():
             started = time.monotonic()
             status, output, errors = await self._run(request)
@@ -188,11 +186,9 @@ class _Event(BaseModel):
 
 
 def _read(text: str, sent: Usage) -> tuple[str, Usage, str]:
-    """Return an agent's reply, usage and failure; what it does not tell is estimated.
+    """Return reply, usage and failure in an agent's output: the JSON of a known agent, or a text.
 
-    Args:
-        text: Its output: the JSON of a known agent, or a text.
-        sent: Tokens of the prompt, estimated.
+    Usage that the output does not tell is estimated, with the tokens `sent`.
     """
     try:
         events = [_Event.model_validate_json(line) for line in text.splitlines() if line.strip()]

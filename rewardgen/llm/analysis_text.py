@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rewardgen.core.formatting import named, number, percent, thousands
 from rewardgen.reward.stages import stage_names
-from rewardgen.store.measurements import STARTS, ComponentPoint, StageReading, Swing
+from rewardgen.store.measurements import STARTS, ComponentPoint, StageReading
 from rewardgen.store.records import (
     Analysis,
     CandidateRecord,
@@ -69,9 +69,7 @@ _COMPONENT = _Form(digits=2, least=1.0)
 def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
     """Write fitness, learning curve, components and episodes of a candidate; without an analysis the fitness alone.
 
-    Args:
-        record: The candidate.
-        episodes: Most episodes to show; two are half of the text.
+    Two episodes, the most, are half of the text.
     """
     analysis = record.analysis
     sections = [_fitness_lines(record)]
@@ -227,8 +225,8 @@ def _curve_lines(analysis: Analysis, judged: bool) -> list[str]:
     each component.
     """
     curves, parent = analysis.curves, analysis.parent
-    components = {name: points for name, points in curves.components.items() if not _is_tiny(points)}
-    tiny = [name for name in curves.components if name not in components]
+    tiny = [name for name, points in curves.components.items() if max(point.share for point in points) < TINY]
+    components = {name: points for name, points in curves.components.items() if name not in tiny}
     units = {name: _scaled([point.mean for point in points], _COMPONENT)[0] for name, points in components.items()}
     width = _name_width([_titled(name, unit) for name, unit in units.items()])
     columns = max(2, min(MOST_COLUMNS, (LINE - width - _ENDS) // _PLAIN.width))
@@ -281,20 +279,13 @@ def _change(parent: ParentComparison, name: str, mean: float, unit: str) -> str:
     return "~0" if abs(change) < 0.05 else f"{change:+.2g}" if abs(change) < 100 else f"{change:+.0f}"
 
 
-def _is_tiny(points: Sequence[ComponentPoint]) -> bool:
-    return max(point.share for point in points) < TINY
-
-
-def _is_small(points: Sequence[ComponentPoint]) -> bool:
-    return max(points[0].share, points[-1].share) < SMALL
-
-
 def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rated: bool, judged: bool) -> list[str]:
     """Write an episode: outcome, and variables and components at the moments of most change.
 
     Its fitness is left out where others judge, its success also where the task is not `rated` by it.
     """
-    small = {name for name, points in analysis.curves.components.items() if _is_small(points)}
+    paid = analysis.curves.components.items()
+    small = {name for name, points in paid if max(points[0].share, points[-1].share) < SMALL}
     rank = {"best": "best", "median": "typical", "worst": "worst"}[episode.rank]
     when = "" if moments < MOMENTS else "; when most changes:"
     success = (" success," if episode.success else " no success,") if rated and not judged else ""
@@ -319,7 +310,11 @@ def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rate
     lines += [_row(_titled(name), width, cells, 8) for name, cells in rows.items()]
     if rest := [f"{name} {_reading(values[-1])}" for name, values in still.items() if values]:
         lines += _wrapped(f"hardly changing: {', '.join(rest)}")
-    if moments == MOMENTS and (swings := [_swing(name, swing) for name, swing in episode.swings.items()]):
+    swings = [
+        f"{name} {_reading(swing.low)} to {_reading(swing.high)}, {swing.crossings} times across the middle"
+        for name, swing in episode.swings.items()
+    ]
+    if moments == MOMENTS and swings:
         lines += _wrapped(f"to and fro: {'; '.join(swings)}")
     for name, stay in episode.stays.items():
         if (
@@ -333,10 +328,6 @@ def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rate
         visits = "once" if stay.visits == 1 else f"{stay.visits} times"
         lines += _wrapped(f"{name}: from {number(stay.first)} s, {visits}, longest {number(stay.longest_s)} s{leaving}")
     return lines
-
-
-def _swing(name: str, swing: Swing) -> str:
-    return f"{name} {_reading(swing.low)} to {_reading(swing.high)}, {swing.crossings} times across the middle"
 
 
 def _moves(name: str, values: Sequence[float], series: Mapping[str, Sequence[float]]) -> bool:
@@ -370,9 +361,9 @@ def _name_width(names: Sequence[str]) -> int:
     return max(NAME, *(len(name) + 1 for name in names), 0)
 
 
-def _titled(name: str, unit: str = "", most: int = LONGEST) -> str:
+def _titled(name: str, unit: str = "") -> str:
     """Return a row's name, cut to a length, with its unit."""
-    return name[: most - len(unit)] + unit
+    return name[: LONGEST - len(unit)] + unit
 
 
 def _scaled(values: Sequence[float], form: _Form) -> tuple[str, list[str]]:

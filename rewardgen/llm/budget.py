@@ -81,9 +81,6 @@ class Budget:
     async def reserve(self, estimate: Usage) -> None:
         """Reserve the upper bound of a call; wait while calls in flight leave no room. Follow with `settle`.
 
-        Args:
-            estimate: An upper bound of the call's tokens and price.
-
         Raises:
             BudgetExhausted: The call does not fit into the rest of the budget.
         """
@@ -131,12 +128,7 @@ class PricedLLM(LLM, Protocol):
 
 
 class BudgetedLLM:
-    """Reserve each call in the budget, make it, and settle its usage.
-
-    Args:
-        inner: The model.
-        budget: The limits.
-    """
+    """Reserve each call in the budget, make it, and settle its usage."""
 
     def __init__(self, inner: PricedLLM, budget: Budget) -> None:
         self._inner = inner

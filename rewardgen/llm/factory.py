@@ -44,16 +44,10 @@ MAILBOX_PATIENCE = 20.0
 
 
 class RunLLM:
-    """The language models of a run and their usage so far.
+    """The language models of a run by role, and their usage so far.
 
-    Retries are outermost, so that each attempt passes the budget and the archive.
-
-    Args:
-        models: Role to models. The role is the second part of a label such as `g00-k1/critic/reading-0`; `DEFAULT`
-            serves all other roles.
-        config: The run's configuration, with the reasoning effort of each role.
-        folder: The run's folder, which keeps every call.
-        note: See `make_llm`.
+    The role is the second part of a label such as `g00-k1/critic/reading-0`; `DEFAULT` serves all other roles. Retries
+    are outermost, so that each attempt passes the budget and the archive.
     """
 
     def __init__(
@@ -104,19 +98,24 @@ class RetryingLLM:
         self._attempts = attempts
         self._first_wait_s = first_wait_s
         self._longest_wait_s = longest_wait_s
-        self._random = random.Random()
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
-        wait_s = self._first_wait_s
-        for number in range(2, self._attempts + 1):
+        wait_s, number = self._first_wait_s, 1
+        while True:
             try:
                 return await self._inner.complete(request)
             except CallFailed as error:
                 if not error.transient:
                     raise
+                number += 1
+                if number > self._attempts:
+                    # The message stays as archived: later prompts quote it, and a replay must send the same prompts.
+                    last = f"this was the last of {self._attempts} attempts"
+                    hint = f"{error.hint}; {last}" if error.hint else last
+                    raise CallFailed(error.message, hint, transient=False) from error
                 # Jitter keeps calls that failed together from coming back together.
-                jittered_s = wait_s * self._random.uniform(0.5, 1.0)
+                jittered_s = wait_s * random.uniform(0.5, 1.0)
                 pause_s = min(max(jittered_s, error.retry_after_s or 0.0), self._longest_wait_s)
                 if (error.message, number) not in self._noted:
                     self._noted.add((error.message, number))
@@ -124,15 +123,6 @@ class RetryingLLM:
                     self._note(f"{request.label}: {one_line(error.message)}; {again}")
                 await asyncio.sleep(pause_s)
                 wait_s *= 2
-        try:
-            return await self._inner.complete(request)
-        except CallFailed as error:
-            if not error.transient:
-                raise
-            # The message stays as archived: later prompts quote it, and a replay must send the same prompts.
-            last = f"this was the last of {self._attempts} attempts"
-            hint = f"{error.hint}; {last}" if error.hint else last
-            raise CallFailed(error.message, hint, transient=False) from error
 
 
 class _Model(NamedTuple):
@@ -205,10 +195,7 @@ def make_llm(config: RunConfig, folder: RunFolder, note: Note = silent, *, keyle
 
 
 def judging_model(judge: str) -> str:
-    """Return the model string in the name of a judge; empty for a judge that asks no model.
-
-    Args:
-        judge: Such as `fitness`, `reader:MODEL`, or the model string of a model that sees pictures.
+    """Return the model string in the name of a judge, such as `reader:MODEL`; empty for a judge that asks no model.
 
     Raises:
         UsageError: The reader has no model.
@@ -225,10 +212,6 @@ def judging_model(judge: str) -> str:
 
 def lasting_model(model: str, runs_dir: Path) -> str:
     """Return model strings that stay valid later and elsewhere: `replay:latest`, folders and files become full paths.
-
-    Args:
-        model: A model string, or several with commas.
-        runs_dir: Folder of all runs.
 
     Raises:
         RunFolderError: The run to replay does not exist.

@@ -337,13 +337,7 @@ _NEVER_SENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError")
 
 
 def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> RewardgenError:
-    """Return the error to raise for a provider's: for the run if no request can succeed, else for this call.
-
-    Args:
-        error: Raised by LiteLLM.
-        endpoint: The called model.
-        timeout_s: Time limit of the call [s].
-    """
+    """Return the error to raise for LiteLLM's: for the run if no request can succeed, else for this call."""
     status = getattr(error, "status_code", None)
     detail, place = _detail(error), endpoint.api_base or endpoint.provider
     words = " ".join([detail[:_SAID_FIRST], str(status), *_codes(error)])

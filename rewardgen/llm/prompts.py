@@ -50,10 +50,7 @@ _IN_USE: ContextVar[Templates | None] = ContextVar("templates", default=None)
 
 @contextmanager
 def using_prompts(folder: Path | None) -> Iterator[Templates]:
-    """Render a user's templates in place of the shipped ones.
-
-    Args:
-        folder: Folder of the user's templates; None for the shipped ones.
+    """Render the templates in a user's folder, if there is one, in place of the shipped ones.
 
     Raises:
         UsageError: The folder does not exist, or one of its templates is broken or replaces none.
@@ -88,11 +85,7 @@ def templates_in_use() -> Templates:
 
 
 def render(template: str, **values: Any) -> str:
-    """Render a template.
-
-    Args:
-        template: Its name, such as `designer/draft`.
-        **values: The variables of the template and its includes.
+    """Render a template, such as `designer/draft`, with the variables of the template and its includes.
 
     Raises:
         UsageError: The template does not exist or cannot be rendered.
@@ -163,13 +156,7 @@ def _reached(record: CandidateRecord) -> dict[str, tuple[Range, ...]]:
 def repair_messages(
     design_request: DesignRequest, candidate: Candidate, findings: Sequence[Finding]
 ) -> tuple[Message, ...]:
-    """Ask for a repair: the thread that led to a candidate, then its rejections and warnings.
-
-    Args:
-        design_request: The request that the candidate was designed from.
-        candidate: The rejected version.
-        findings: The critic's rejections and warnings.
-    """
+    """Ask for a repair: the thread that led to a candidate, then its rejections and warnings."""
     reply = f"DIAGNOSIS: {candidate.diagnosis}\nPREDICTION: {candidate.prediction}\n"
     reply += _fenced(candidate.source.strip(), "python")
     names = [name for name in design_request.card.input_names() if not name.startswith("prev_")]
@@ -187,14 +174,7 @@ def repair_messages(
 def critic_messages(
     candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
 ) -> tuple[Message, ...]:
-    """Ask for a reading of a candidate that passed the mechanical checks.
-
-    Args:
-        candidate: The candidate.
-        card: The task.
-        goal: The user's words for the behaviour.
-        findings: Warnings of the mechanical checks.
-    """
+    """Ask for a reading of a candidate that passed the mechanical checks, with their warnings."""
     lines = candidate.source.strip().splitlines()
     request = render(
         "critic/review", card=card, goal=goal, reached={}, candidate=candidate, lines=lines, warnings=findings
@@ -220,14 +200,7 @@ def goal_messages(card: TaskCard, goal: str) -> tuple[Message, ...]:
 
 
 def verdict_messages(card: TaskCard, goal: str, feedback: Sequence[str], episodes: str) -> tuple[Message, ...]:
-    """Ask if the final policy reaches the user's goal.
-
-    Args:
-        card: The task.
-        goal: The user's words for the behaviour; empty to use the task's description alone.
-        feedback: The user's words on earlier results, newest last.
-        episodes: Episodes of the policy as text.
-    """
+    """Ask if the final policy reaches the user's goal, or without one the task's, by the text of its episodes."""
     request = render("task/verdict", card=card, goal=goal, reached={}, feedback=feedback, episodes=episodes)
     return _pair("task/verdict_system", request, judged=bool(card.judged))
 
@@ -245,14 +218,7 @@ class JudgedEpisode(NamedTuple):
 
 
 def judge_messages(card: TaskCard, goal: str, first: JudgedEpisode, second: JudgedEpisode) -> tuple[Message, Message]:
-    """Ask which of two episodes does more of what the task and the user's goal ask for.
-
-    Args:
-        card: The task.
-        goal: The user's words for the behaviour; may be empty.
-        first: One episode.
-        second: The other one.
-    """
+    """Ask which of two episodes does more of what the task and the user's goal, which may be empty, ask for."""
     sees = bool(first.frames)
     system, request = _pair(
         "judge/system", render("judge/episodes", card=card, goal=goal, episodes=(first, second)), sees=sees

@@ -26,9 +26,6 @@ _DESIGN = re.compile("(.*)/designer/(?!repair)")
 class ReplayLLM:
     """Give each request its recorded answer, without cost. A recorded failure fails again.
 
-    Args:
-        folder: The archive of the recorded run.
-
     Raises:
         RunFolderError: The folder holds no answered call.
     """
