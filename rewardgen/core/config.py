@@ -20,8 +20,8 @@ BUILTIN = "builtin"
 PROCESSES = "processes"
 """The executor that trains in worker processes of this machine."""
 COEVOLVE = "coevolve"
-DEFAULT_JUDGE = "fitness"
 """The strategy that trains a child's policy from its parent's."""
+DEFAULT_JUDGE = "fitness"
 MOST_LINKS = 4
 """Rewards of a chain at most, each of which trains the policy of the one before."""
 
@@ -55,7 +55,7 @@ class RunConfig(Frozen):
 
     model_config = ConfigDict(strict=True, use_attribute_docstrings=True)
     noun = "a run"
-    retired = frozenset({"auto_steps", "confirm", "fit", "ray_address", "tune"})
+    retired = frozenset({"auto_steps", "confirm", "ray_address", "tune"})
 
     task: str
     """Name of a shipped task, or the path of a task file."""

@@ -67,12 +67,7 @@ class DetectorRegistry(Registry[Detector], Generic[Report]):
             self.register(detector.name, detector)
 
     def reports(self, subject: Any, data: Any = None) -> Iterator[Report]:
-        """Yield the reports of all detectors on a subject.
-
-        Args:
-            subject: Passed to the detectors.
-            data: Checked against their needs; None to skip the check.
-        """
+        """Yield the reports of all detectors on a subject, or of those whose needs the data meets."""
         functions: dict[Callable[[Any], Iterable[Any]], Detector] = {}
         for detector in self:
             if data is None or detector.need is None or detector.need.met(data):
@@ -108,7 +103,5 @@ class DetectorRegistry(Registry[Detector], Generic[Report]):
         except RewardgenError:
             raise
         except Exception as error:
-            message = (
-                f"detector `{detector.name}` of `{detector.find.__module__}` raised {type(error).__name__}: {error}"
-            )
-            return [self._broken(detector, message)]
+            whose = f"detector `{detector.name}` of `{detector.find.__module__}`"
+            return [self._broken(detector, f"{whose} raised {type(error).__name__}: {error}")]

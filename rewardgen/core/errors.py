@@ -94,13 +94,7 @@ class SandboxError(RewardgenError):
 
 
 class WorkerError(RewardgenError):
-    """A worker process that crashed, exceeded a limit, or answered out of contract.
-
-    Args:
-        message: What is wrong.
-        hint: What fixes it.
-        kind: `timeout`, `memory`, or `crash`.
-    """
+    """A worker process that crashed, exceeded a limit, or answered out of contract."""
 
     def __init__(self, message: str, hint: str = "", kind: Literal["timeout", "memory", "crash"] = "crash") -> None:
         super().__init__(message, hint)
@@ -129,11 +123,7 @@ def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | Non
     """Return the valid name closest to an unknown one, or None if nothing is close.
 
     Names with all words of the unknown one come before names with similar letters; case and separators do not count.
-
-    Args:
-        name: The unknown name.
-        valid: The valid names.
-        sure: True to return close matches only.
+    To be `sure`, only close matches count.
     """
     words, names = _words(name), {candidate: _words(candidate) for candidate in valid}
     # One word in common is not sure: `torch.count_nonzero` does not do what `nonzero` does.

@@ -21,11 +21,7 @@ MORE_FILES = "allow more open files, with `ulimit -n 1024`"
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Write a file through a temporary name in the same folder, flushed and renamed.
-
-    Args:
-        path: The file to write; missing parent folders are created.
-        content: Text (UTF-8) or bytes.
+    """Write a file through a temporary name in the same folder, flushed and renamed; missing folders are created.
 
     Raises:
         RunFolderError: The disk is full, or the folder cannot be written.
@@ -56,11 +52,9 @@ def _replace(path: Path, data: bytes) -> None:
 
 
 def sweep_unfinished(folder: Path, *, shared: bool = False) -> list[Path]:
-    """Remove temporary files of killed `write_atomic` calls, and return their paths.
+    """Remove temporary files of killed `write_atomic` calls in a folder and below it, and return their paths.
 
-    Args:
-        folder: Searched with its subfolders; unless `shared`, no process may be writing there.
-        shared: True if others may write there: then only old files of the folder itself are removed.
+    No process may be writing there, unless the folder is `shared`: then only its own old files are removed.
     """
     swept = []
     for place, below, names in os.walk(folder):
@@ -80,12 +74,7 @@ def is_young(path: Path) -> bool:
 
 
 def read_plain(path: Path, most: int, start: int = 0) -> bytes:
-    """Read a plain file that anybody may have written, without following links or waiting for pipes.
-
-    Args:
-        path: The file.
-        most: Most bytes to read after `start`.
-        start: Offset [bytes].
+    """Read at most so many bytes of a plain file that anybody may have written, without following links or waiting.
 
     Raises:
         OSError: The file is missing, a link, not a plain file, or larger; `strerror` says which.
@@ -108,24 +97,16 @@ def read_plain(path: Path, most: int, start: int = 0) -> bytes:
 
 
 def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> RunFolderError:
-    """Turn an error of the operating system on a path into one with a hint.
-
-    Args:
-        path: The path.
-        error: Error of the operating system.
-        option: Option that chooses the path.
-    """
+    """Turn an error of the operating system on a path, which an option chooses, into one with a hint."""
     if error.errno == errno.ENOSPC:
-        return RunFolderError(
-            f"the disk is full: cannot write {path}", "free some space, then run `rewardgen resume latest`"
-        )
+        hint = "free some space, then run `rewardgen resume latest`"
+        return RunFolderError(f"the disk is full: cannot write {path}", hint)
     if error.errno == errno.EMFILE:
         return RunFolderError(f"cannot open {path}: {error.strerror}", MORE_FILES)
+    hint = f"check the path given with `{option}`"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return RunFolderError(
-            f"cannot write {path}: {error.strerror}", f"choose a folder you may write with `{option}`"
-        )
-    return RunFolderError(f"cannot write {path}: {error.strerror or error}", f"check the path given with `{option}`")
+        hint = f"choose a folder you may write with `{option}`"
+    return RunFolderError(f"cannot write {path}: {error.strerror or error}", hint)
 
 
 def cache_folder(name: str) -> Path:

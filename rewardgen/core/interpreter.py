@@ -10,8 +10,5 @@ def python_command(*arguments: str) -> list[str]:
 
     With `-P`: a file of the current folder that is named as a module must not be imported instead of the module. The
     folder may hold a run that somebody else sent.
-
-    Args:
-        arguments: Of Python, such as `-m` and a module.
     """
     return [sys.executable, "-P", *arguments]

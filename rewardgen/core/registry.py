@@ -50,11 +50,7 @@ class Registry(Generic[T]):
         del self._entries[name]
 
     def get(self, name: str, *others: str) -> T:
-        """Return the entry of this name.
-
-        Args:
-            name: Name of an entry.
-            others: Further names that would be valid, for the hint.
+        """Return the entry of this name; the hint of an error also knows other names that would be valid.
 
         Raises:
             UsageError: The name is unknown; the hint has the nearest one, and extras that cannot be loaded.

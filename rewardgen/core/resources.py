@@ -53,10 +53,7 @@ def package_models(prefix: str) -> dict[str, Path]:
 
 
 def model_asset(name: str) -> Path | None:
-    """Return the file of a model with a known prefix; None for a path.
-
-    Args:
-        name: Such as `gymnasium:hopper.xml`, `dm_control:cheetah.xml` or `shipped:cartpole.xml`.
+    """Return the file of a model with a known prefix, such as `gymnasium:hopper.xml`; None for a path.
 
     Raises:
         TaskError: The model is unknown.

@@ -42,10 +42,8 @@ class Frozen(BaseModel):
             data = {key: value for key, value in data.items() if key in cls.model_fields or key not in gone}
             unknown = [key for key in data if key not in cls.model_fields]
             if unknown:
-                raise UsageError(
-                    f"unknown key `{unknown[0]}` for {cls.noun or cls.__name__}",
-                    did_you_mean(str(unknown[0]), cls.model_fields),
-                )
+                message = f"unknown key `{unknown[0]}` for {cls.noun or cls.__name__}"
+                raise UsageError(message, did_you_mean(str(unknown[0]), cls.model_fields))
         return data
 
 
@@ -61,10 +59,6 @@ Model = TypeVar("Model", bound=Frozen)
 def read_toml(file: Path, hint: str) -> dict[str, Any]:
     """Read a TOML file.
 
-    Args:
-        file: The file.
-        hint: Hint of the error if it cannot be read.
-
     Raises:
         UsageError: The file cannot be read, or is not TOML.
     """
@@ -77,13 +71,7 @@ def read_toml(file: Path, hint: str) -> dict[str, Any]:
 
 
 def validated(model: type[Model], fields: dict[str, Any], where: str, hint: str) -> Model:
-    """Build a model from plain data.
-
-    Args:
-        model: Class of the model.
-        fields: Field names to values.
-        where: Source of the fields, for messages.
-        hint: Hint for an invalid value.
+    """Build a model from plain data, of which `where` is the source in words.
 
     Raises:
         UsageError: A field is unknown or invalid; the message has the first fault.

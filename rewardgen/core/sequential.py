@@ -51,13 +51,7 @@ class Look(NamedTuple):
 
 
 def look(a: Sequence[float], b: Sequence[float], most: int) -> Look:
-    """Look at two groups after a block.
-
-    Args:
-        a: Fitness of one reward, one number per seed.
-        b: Fitness of the other reward.
-        most: Seeds of each reward at the last look.
-    """
+    """Look after a block at two groups, with the fitness of each seed, of which each will have `most` at last."""
     seeds, looks = min(len(a), len(b)), min(math.ceil(most / BLOCK), len(_TAILS))
     number = min(math.ceil(seeds / BLOCK), looks)
     tails = _TAILS[looks - 1]
@@ -77,13 +71,8 @@ def power(most: int) -> float:
 
 
 def _chance(a: Sequence[float], b: Sequence[float], share: float, tail: float) -> float:
-    """Return the conditional power: the probability of a decision at the last look if the difference stays.
-
-    Args:
-        a: Fitness of one reward.
-        b: Fitness of the other reward.
-        share: Share of the seeds that have been used.
-        tail: Tail at the last look.
+    """Return the conditional power: the probability of a decision at the last look, with its tail, if the difference
+    stays as it is after a share of the seeds.
     """
     one_sigma = difference_interval(a, b, _SIGMA)
     half = one_sigma.high - one_sigma.value

@@ -38,11 +38,7 @@ class Interval(Frozen):
 
 
 def interquartile_mean(values: Sequence[float]) -> float:
-    """Return the mean of the middle half; border values count by the fraction inside.
-
-    Args:
-        values: At least one number.
-    """
+    """Return the mean of the middle half of one or more numbers; border values count by the fraction inside."""
     weights = _middle_half(len(values))
     return sum(weight * value for weight, value in zip(weights, sorted(values), strict=True)) / sum(weights)
 
@@ -53,23 +49,19 @@ def _middle_half(count: int) -> list[float]:
     return [max(0.0, min(i + 1, count - cut) - max(i, cut)) for i in range(count)]
 
 
-def bootstrap_interval(values: Sequence[float], seed: int = 0) -> Interval:
+def bootstrap_interval(values: Sequence[float]) -> Interval:
     """Return the interquartile mean with its 95 % bootstrap interval, expanded for few values.
 
     Percentiles of resamples are too narrow at 5 to 20 values, so they are moved out by the quantile of Student's t and
     the unbiased variance (Hesterberg 2015, "What teachers should know about the bootstrap", section 4.3.2). Fewer
-    values get Student's interval of their mean: resamples never leave their range.
-
-    Args:
-        values: One number per seed, at least one. The interval of a single value is that point.
-        seed: Seed of the resampling.
+    values get Student's interval of their mean: resamples never leave their range. That of a single value is a point.
     """
     import numpy as np  # slow to import: not for commands that only list or explain
 
     count = len(values)
     if 1 < count < _RESAMPLED:
         return mean_interval(values).model_copy(update={"value": interquartile_mean(values)})
-    draws = np.sort(np.random.default_rng(seed).choice(np.asarray(values, float), (RESAMPLES, count)), axis=1)
+    draws = np.sort(np.random.default_rng(0).choice(np.asarray(values, float), (RESAMPLES, count)), axis=1)
     weights = np.asarray(_middle_half(count))
     wider = math.sqrt(count / (count - 1)) * t_quantile(TAIL, count - 1) if count > 1 else 0.0
     tail = NormalDist().cdf(-wider)
@@ -78,11 +70,7 @@ def bootstrap_interval(values: Sequence[float], seed: int = 0) -> Interval:
 
 
 def mean_interval(values: Sequence[float]) -> Interval:
-    """Return the mean with Student's 95 % interval, which is a point for a single value.
-
-    Args:
-        values: At least one; independent, such as the episodes of one policy.
-    """
+    """Return the mean of independent values with Student's 95 % interval, which is a point for a single value."""
     if len(values) < 2:
         return Interval(value=values[0], low=values[0], high=values[0])
     mean, variance = _mean_and_variance(values)
@@ -114,15 +102,10 @@ def proportion_interval(values: Sequence[float], trials: int) -> Interval:
 
 
 def difference_interval(a: Sequence[float], b: Sequence[float], tail: float = TAIL) -> Interval:
-    """Return the difference of the means of two independent groups with Welch's interval.
+    """Return the difference of the means of two independent groups, two values each at least, with Welch's interval.
 
     At 20 seeds, means detect a gain of one standard deviation in 81 % of cases, interquartile means in 74 %; and a
-    failed seed pulls a mean down.
-
-    Args:
-        a: One number per seed, at least two.
-        b: The other group.
-        tail: Probability that the true difference lies beyond one end of the interval.
+    failed seed pulls a mean down. The true difference lies beyond either end with probability `tail`.
     """
     (mean_a, variance_a), (mean_b, variance_b) = (_mean_and_variance(group) for group in (a, b))
     value, variance = mean_a - mean_b, variance_a / len(a) + variance_b / len(b)
@@ -173,11 +156,7 @@ def noise(*standard_errors: float, freedom: int | None) -> float:
     """Return the smallest difference of means that counts: its standard error times the 95 % quantile of Student's t.
 
     Of two equally good candidates that are the best of their generations, one leads the other by more in 2 % of cases
-    (docs/statistics.md).
-
-    Args:
-        standard_errors: Standard errors of the means.
-        freedom: Their degrees of freedom; None if they are exact. With 0, no difference counts.
+    (docs/statistics.md). Standard errors without degrees of freedom (None) are exact; with 0, no difference counts.
     """
     if freedom == 0:
         return math.inf
@@ -201,11 +180,8 @@ def improvement_probability(a: Sequence[float], b: Sequence[float]) -> Interval:
     """Return the probability that a value of `a` exceeds one of `b`, with its 95 % interval. A tie counts half.
 
     The interval is Newcombe's pseudo-score (Statistics in Medicine 25, 2006, method 5) with Student's quantile.
-    Agarwal's bootstrap would be certain if three values all exceed three others, since they do in every resample.
-
-    Args:
-        a: At least one number; minus infinity for a failure.
-        b: The other group, independent of `a`.
+    Agarwal's bootstrap would be certain if three values all exceed three others, since they do in every resample. A
+    failure counts as minus infinity.
     """
     wins = sum((x > y) + 0.5 * (x == y) for x in a for y in b) / (len(a) * len(b))
     return Interval(value=wins, low=_lower(wins, len(a), len(b)), high=1.0 - _lower(1.0 - wins, len(a), len(b)))
@@ -237,12 +213,7 @@ def _win_error(true: float, m: int, n: int) -> float:
 
 
 def t_quantile(tail: float, freedom: float) -> float:
-    """Return the value that Student's t exceeds with probability `tail`.
-
-    Args:
-        tail: Below one half.
-        freedom: Degrees of freedom, at least 1.
-    """
+    """Return the value that Student's t, with at least one degree of freedom, exceeds with probability `tail` < 0.5."""
     freedom = math.floor(10.0 * freedom) / 10.0  # rounded to the safe side, so that quantiles are cached
     share = _beta_quantile(2.0 * tail, freedom / 2.0, 0.5)
     return math.sqrt(freedom * (1.0 - share) / share)

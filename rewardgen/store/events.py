@@ -137,10 +137,8 @@ class LogReader:
                     _check_format(data["data"].get("format", 1), path)
                 events.append(Event.model_validate(data))
             except (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError) as error:
-                raise RunFolderError(
-                    f"{path} is damaged at line {self._lines}",
-                    "restore the file, or delete the lines from there on and resume",
-                ) from error
+                hint = "restore the file, or delete the lines from there on and resume"
+                raise RunFolderError(f"{path} is damaged at line {self._lines}", hint) from error
         self.position += len(content) - len(torn)
         return events
 
@@ -152,21 +150,8 @@ def read_events(path: Path) -> list[Event]:
 
 def _check_format(number: object, path: Path) -> None:
     if number != FORMAT:
-        raise RunFormatError(
-            f"run {path.parent.name} was made by {_maker(path.parent)}: its events are in format {number}, "
-            f"this version reads format {FORMAT}",
-            "look at it with that version, or start a new run",
-        )
-
-
-def _maker(folder: Path) -> str:
-    """The version that made a run, from its provenance."""
-    try:
-        provenance = json.loads(read_plain(folder / "provenance.json", 1 << 20))
-        version, commit = provenance["packages"]["rewardgen"], (provenance["commit"] or {}).get("id")
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        return "another version of rewardgen"
-    return f"rewardgen {version}" + (f" at commit {commit[:12]}" if commit else "")
+        message = f"the events of run {path.parent.name} are in format {number}, this version reads format {FORMAT}"
+        raise RunFormatError(message, "look at it with the version in its `provenance.json`, or start a new run")
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -276,23 +276,13 @@ class History:
             for event in events:
                 self.apply(event)
         except (UsageError, ValueError, LookupError, TypeError, AssertionError) as error:
-            raise RunFolderError(
-                f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}",
-                "read it with the version that wrote it, see `provenance.json` beside it",
-            ) from error
-        if events and (missing := self._missing()):
-            raise RunFolderError(
-                f"{folder.events} is damaged: {missing} is missing", "restore the file, or start a new run"
-            )
-
-    def _missing(self) -> str:
-        """Return an event that others need and the log lacks; empty if it lacks none."""
-        if self.config is None:
-            return "`run-started`"
-        finalists = [id for id in self.finalists if id not in BASELINES and not is_ablation(id)]
-        needed = [id for id, repairs in self.designed if repairs] + finalists
-        needed += [self.summary.chosen] if self.summary and self.summary.chosen else []
-        return next((f"the `designed` of {id}" for id in needed if (id, 0) not in self.designed), "")
+            message = f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}"
+            hint = "read it with the version that wrote it, see `provenance.json` beside it"
+            raise RunFolderError(message, hint) from error
+        needed = [id for id in self.finalists if id not in BASELINES and not is_ablation(id)]
+        if events and (self.config is None or not all((id, 0) in self.designed for id in needed)):
+            message = f"{folder.events} is damaged: it lacks events that others need"
+            raise RunFolderError(message, "restore the file, or start a new run")
 
     def apply(self, event: Event) -> None:
         """Take in one event; kinds that this version does not know are ignored."""

@@ -37,13 +37,7 @@ class SilentListener(Listener):
 
 
 class Journal:
-    """Appends to the event log and keeps the history up to date. Safe to use from several threads.
-
-    Args:
-        log: The run's event log.
-        history: The state so far; updated in place.
-        listener: Receives every event.
-    """
+    """Appends to the event log, updates the history and tells the listener. Safe to use from several threads."""
 
     def __init__(self, log: EventLog, history: History, listener: Listener) -> None:
         self.history = history

@@ -231,12 +231,9 @@ class EpisodeRow(NamedTuple):
 def episode_rows(
     variables: Mapping[str, Sequence[str]], most: int = MOST_ROWS, last: Collection[str] = ()
 ) -> list[EpisodeRow]:
-    """Return the rows of a task's variables in order; vectors part by part, large ones by their size.
+    """Return the rows of a task's variables, which have names of their parts, in order; large vectors by their size.
 
-    Args:
-        variables: Name of each variable to the names of its parts; none for a scalar.
-        most: Rows at most; the longest vectors are shown by their size until the rest fits.
-        last: Variables whose parts get room after those of all others.
+    The longest vectors are shown by their size until the rest fits; those named in `last` get room last.
     """
     room = most - len(variables)
     split = set()

@@ -88,11 +88,7 @@ class LiveProgress:
 
 
 class ProgressFile:
-    """Publishes progress for other processes. Failing to write it does not affect the run.
-
-    Args:
-        path: The file. Messages are appended as whole lines, up to a fixed size.
-    """
+    """Publishes progress for other processes, in whole lines. Failing to write it does not affect the run."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -89,8 +89,6 @@ class PolicyProbe(Frozen):
 class TaskCard(Frozen):
     """Task as the designer sees it, without the code of the fitness."""
 
-    renamed = {"ends_wanted": "benign_terminations"}
-
     reference: str
     name: str
     fingerprint: str
@@ -232,8 +230,6 @@ class Training(Frozen):
 
 class RewardSpec(Frozen):
     """A reward program as a worker receives it."""
-
-    renamed = {"own": "is_baseline"}
 
     candidate_id: str
     source: str

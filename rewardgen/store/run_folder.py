@@ -9,6 +9,7 @@ import secrets
 import shlex
 import shutil
 import stat
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -32,11 +33,7 @@ _BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transiti
 
 
 class RunFolder:
-    """Paths of the files of one run.
-
-    Args:
-        path: The folder; need not exist yet.
-    """
+    """Paths of the files of one run, whose folder need not exist yet."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -75,9 +72,8 @@ class RunFolder:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise RunFolderError(
-                    f"run {self.id} is locked by another process", "wait for that process, or end it with Ctrl-C"
-                ) from error
+                hint = "wait for that process, or end it with Ctrl-C"
+                raise RunFolderError(f"run {self.id} is locked by another process", hint) from error
             self._keep_within()
             yield
 
@@ -111,9 +107,6 @@ class RunFolder:
     def place_within(self, *names: str) -> Path:
         """Return a path below the run's folder that is reached through real folders only; it need not exist.
 
-        Args:
-            names: Names of the folders on the way, the last one included.
-
         Raises:
             RunFolderError: One of them is a link or a file.
         """
@@ -142,10 +135,8 @@ class RunFolder:
 
 
 def _leads_out(path: Path, kind: str) -> RunFolderError:
-    return RunFolderError(
-        f"{path} is {kind}: the run would leave its own folder by it",
-        "put a real file or folder in its place, or delete it",
-    )
+    hint = "put a real file or folder in its place, or delete it"
+    return RunFolderError(f"{path} is {kind}: the run would leave its own folder by it", hint)
 
 
 def create_run(runs_dir: Path, task: str) -> RunFolder:
@@ -154,13 +145,9 @@ def create_run(runs_dir: Path, task: str) -> RunFolder:
     Raises:
         RunFolderError: The folder cannot be created.
     """
-    stem, *words = re.findall("[A-Za-z0-9]+", Path(task).stem) or ["task"]
-    stem = stem[:_MOST_OF_TASK]
-    for word in words:
-        if len(f"{stem}-{word}") > _MOST_OF_TASK:
-            break
-        stem = f"{stem}-{word}"
-    name = f"{datetime.now():%Y%m%d-%H%M%S}-{stem}-{secrets.token_hex(2)}"
+    words = re.findall("[A-Za-z0-9]+", Path(task).stem) or ["task"]
+    stem = textwrap.shorten(" ".join(words), _MOST_OF_TASK, placeholder="") or words[0][:_MOST_OF_TASK]
+    name = f"{datetime.now():%Y%m%d-%H%M%S}-{stem.replace(' ', '-')}-{secrets.token_hex(2)}"
     folder = RunFolder(runs_dir / name)
     try:
         folder.path.mkdir(parents=True)
@@ -170,13 +157,9 @@ def create_run(runs_dir: Path, task: str) -> RunFolder:
 
 
 def sweep_runs(runs_dir: Path) -> list[Path]:
-    """Remove the leftovers of killed processes: folders without a begun run, and temporary files.
+    """Remove the leftovers of killed processes, folders without a begun run and temporary files, and return them.
 
-    Args:
-        runs_dir: Folder of the runs; locked ones are skipped.
-
-    Returns:
-        The removed paths.
+    Locked runs are skipped.
     """
     swept: list[Path] = []
     with suppress(OSError):
