@@ -77,15 +77,9 @@ class Components(dict[str, Tensor]):
 
 
 def checked_components(returned: Any, inputs: Mapping[str, Tensor]) -> Components:
-    """Check the return value of one call.
+    """Check the return value of a call with some inputs, (N, ...) each, and return the components and their sum.
 
-    Args:
-        returned: The return value.
-        inputs: The inputs of the call, (N, ...) each.
-
-    Returns:
-        The components and their sum. A total in the return value is the sum; its difference from the components becomes
-        the component `residual`.
+    A total in the return value is the sum; its difference from the components becomes the component `residual`.
 
     Raises:
         RewardError: The value is not a dict of one finite number per env, or the sum overflows a float.

@@ -85,10 +85,6 @@ class RewardDistance:
         with rows for the time after an episode's end, which pay nothing. Shaping by a potential of mean zero then
         changes nothing; any other potential puts a price on an episode's end, which is a difference.
 
-        Args:
-            call: Function from inputs of K transitions to components, (K,) each.
-            reads: Names of the inputs.
-
         Raises:
             RewardError: An input was not recorded, or the reward fails on a transition.
         """

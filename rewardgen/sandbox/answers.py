@@ -23,10 +23,7 @@ def clean(text: object, most: int = MESSAGE_CHARS) -> str:
 def raised(job: str, value: dict[str, Any], log: str) -> RewardgenError:
     """Return the error in a worker's answer; a `WorkerError` if its class is not for users.
 
-    Args:
-        job: Name of the worker's job.
-        value: `type`, `message`, and optionally `hint` and `kind`.
-        log: Path of the worker's output.
+    The answer has a `type`, a `message`, and optionally a `hint` and a `kind`.
     """
     message, hint = clean(value.get("message", "")), clean(value.get("hint") or "")
     error = _RAISED.get(str(value.get("type")))

@@ -82,10 +82,8 @@ class FolderUse(NamedTuple):
 def folder_use(folder: Path, most: int) -> FolderUse:
     """Measure a folder that somebody else may be changing, or may have filled so that measuring takes long.
 
-    Args:
-        folder: The folder.
-        most: Entries after which measuring ends. A folder that cannot be read, because it is nested deeper than paths
-            can be or closed, counts as more: anything may be in it.
+    Measuring ends after `most` entries. A folder that cannot be read, because it is nested deeper than paths can be or
+    closed, counts as more: anything may be in it.
     """
     size = entries = 0
     waiting = [str(folder)]
@@ -109,9 +107,7 @@ def folder_use(folder: Path, most: int) -> FolderUse:
 def discard(folder: Path, log: str = "") -> None:
     """Remove a worker's folder as far as possible, however deep it is nested and whatever its modes.
 
-    Args:
-        folder: The folder; nobody uses it any more.
-        log: Name of a file that stays, with the folder, if it has the size of a log.
+    A file named `log` stays, with the folder, if it has the size of a log.
     """
     if folder.is_symlink():
         folder.unlink()

@@ -38,11 +38,7 @@ _DEVICES = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/
 def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], gpu: bool) -> list[Grant]:
     """Return all rights of a worker on files. Call it in the worker: `/proc/self` is the caller.
 
-    Args:
-        folder: The worker's folder.
-        reads: Readable files and folders, without their hidden entries.
-        writes: Further writable folders.
-        gpu: True to open a GPU's driver.
+    Of readable folders, hidden entries stay closed.
     """
     return [
         *_python(),
@@ -83,9 +79,7 @@ def _declared(file: Path, named: str) -> Path:
 def included_reads(model: Path, files: Iterable[Path]) -> list[Path]:
     """Resolve the files that a model includes; a stranger's model may name any place, also by a link.
 
-    Args:
-        model: Its file.
-        files: Included files by MuJoCo; all are fine below the model's folder or beside installed packages.
+    All files below the model's folder or beside installed packages are fine.
 
     Raises:
         TaskError: A file may hold secrets.

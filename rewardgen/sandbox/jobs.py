@@ -47,12 +47,7 @@ _JOBS: Registry[Job] = Registry("job")
 
 
 def register(name: str, function: str, **fields: Any) -> Job:
-    """Register a job, so that its module is imported once and for all workers.
-
-    Args:
-        name: Its name.
-        function: `module:function`.
-        **fields: Further fields of `Job`.
+    """Register a job by the fields of `Job`, so that its module is imported once and for all workers.
 
     Raises:
         UsageError: Another job has this name.

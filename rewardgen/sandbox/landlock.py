@@ -73,8 +73,7 @@ def abi() -> int:
 def restrict(grants: Iterable[Grant]) -> int:
     """Give up all other rights for good, after `privileges.gain_none`; return the ABI in use.
 
-    Args:
-        grants: The rights that remain. A missing path grants nothing.
+    A missing path grants nothing.
 
     Raises:
         OSError: Landlock cannot be used here.

@@ -151,11 +151,9 @@ _starting = threading.Lock()
 
 
 def launch(descriptors: tuple[int, int, int], check: Callable[[], None]) -> Child:
-    """Fork a worker off the server, which is started if necessary.
+    """Fork a worker off the server, which is started if necessary; an exception of `check` ends the wait for it.
 
-    Args:
-        descriptors: A file with the request, a pipe for answers, one for output; the worker gets copies.
-        check: Called while the server starts; its exception ends the wait.
+    The worker gets copies of the descriptors: a file with the request, a pipe for answers, and one for output.
 
     Raises:
         MachineError: No worker could be started.

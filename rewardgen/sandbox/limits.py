@@ -65,11 +65,7 @@ def confine(limits: Limits) -> None:
 
 
 def die_with(parent: int) -> None:
-    """Make this process end with its parent, even by `kill -9`.
-
-    Args:
-        parent: Process id of the parent before the fork.
-    """
+    """Make this process end with its parent, whose id before the fork is given, even by `kill -9`."""
     if sys.platform == "linux":
         end_with_parent()
     else:

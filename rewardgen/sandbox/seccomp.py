@@ -99,9 +99,7 @@ _IOCTL_TYPING = {"TIOCSTI": 0x5412, "TIOCLINUX": 0x541C}
 def rules(gpu: bool, pid: int) -> dict[str, tuple[Case, ...]]:
     """Return the cases of each allowed call; the first whose conditions hold answers.
 
-    Args:
-        gpu: Also allow the calls of a GPU's driver.
-        pid: This process.
+    With `gpu`, the calls of a GPU's driver are allowed as well; `pid` is this process.
     """
     plain = [*_WORKER, *_DRIVER] if gpu else _WORKER
     return {
@@ -232,13 +230,7 @@ def check_available() -> None:
 
 
 def install(gpu: bool) -> int:
-    """Put the filter on all threads of this process for good, after `privileges.gain_none`.
-
-    Args:
-        gpu: Also allow the calls of a GPU's driver.
-
-    Returns:
-        Number of instructions.
+    """Put the filter on all threads of this process for good, after `privileges.gain_none`; return its length.
 
     Raises:
         OSError: Filters cannot be used here.

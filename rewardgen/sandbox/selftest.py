@@ -20,12 +20,7 @@ _KEY, _WRITTEN, _PORT = "key", "written", "port"
 
 
 def layers_in_force(scratch: Path, limits: Limits | None = None, *, gpu: bool = False) -> LayerReport:
-    """Return the layers in force in a worker on this machine.
-
-    Args:
-        scratch: A folder for the worker.
-        limits: Limits of jobs.
-        gpu: True for a worker that has computed on a GPU, by torch and by Warp.
+    """Return the layers in force in a worker on this machine, or in one that computed on a GPU, by torch and Warp.
 
     Raises:
         SandboxError: A layer is missing, and the limits are strict.
@@ -37,11 +32,7 @@ def layers_in_force(scratch: Path, limits: Limits | None = None, *, gpu: bool = 
 
 
 def escapes(scratch: Path) -> tuple[str, ...]:
-    """Return a worker's successful attempts to leave its folder; empty where all layers are in force.
-
-    Args:
-        scratch: A folder for the worker and its targets.
-    """
+    """Return a worker's successful attempts to leave its folder; empty where all layers are in force."""
     folder = scratch / "confined"
     folder.mkdir(parents=True, exist_ok=True)
     (scratch / _KEY).write_text("secret")
