@@ -97,12 +97,7 @@ def stands_out(best: KeptEpisode | EpisodeDigest, typical: KeptEpisode | Episode
 
 
 class EpisodeTable(NamedTuple):
-    """An episode as text.
-
-    Attributes:
-        parts: Named parts of the task's fitness.
-        text: Size of the actions, and each variable at the moments of most change and at its extremes; no fitness.
-    """
+    """Parts of an episode's fitness, and as text its actions' size and its variables where most changes."""
 
     parts: dict[str, float]
     text: str

@@ -36,12 +36,7 @@ def read_one_by_one(readings: Sequence[ModelReading]) -> list[tuple[Finding, ...
 
 
 class Review(NamedTuple):
-    """Result of a review.
-
-    Attributes:
-        verdicts: By candidate id, in the order of the candidates.
-        not_available: Detectors without data, with the reason.
-    """
+    """Verdicts by candidate id, in the order of the candidates, and detectors without data, with the reason."""
 
     verdicts: dict[str, Verdict]
     not_available: tuple[str, ...] = ()

@@ -33,14 +33,7 @@ _SAME = 1e-6
 
 
 class RecordedEpisode(NamedTuple):
-    """One recorded episode, measured without the reward.
-
-    Attributes:
-        name: Policy, such as `g00-k1 seed 0`.
-        fitness: The task's fitness.
-        success: The task's success.
-        steps: Control steps.
-    """
+    """One recorded episode of a policy, such as `g00-k1 seed 0`, measured without the reward."""
 
     name: str
     fitness: float
@@ -49,12 +42,7 @@ class RecordedEpisode(NamedTuple):
 
 
 class EpisodeFile(NamedTuple):
-    """The kept episodes of one slice.
-
-    Attributes:
-        name: File of the reward inputs.
-        episodes: In the order of the file.
-    """
+    """The kept episodes of one slice, in the order of the file of their inputs."""
 
     name: str
     episodes: tuple[RecordedEpisode, ...]

@@ -92,15 +92,10 @@ class RewardPair(Frozen):
 
 
 class ReviewRequest(NamedTuple):
-    """Rewards to review, of valid form.
+    """Rewards to review, of valid form and with different ids.
 
-    Attributes:
-        rewards: With different candidate ids.
-        card: The task.
-        files: Files of episodes over which components are summed.
-        others: Further rewards to compare with; None to compare nothing.
-        cancel: Ends all work when set.
-        on_gate: Called in the caller's thread.
+    Components are summed over the files of episodes. `others` are further rewards to compare with; None to compare
+    nothing.
     """
 
     rewards: Sequence[RewardSpec]

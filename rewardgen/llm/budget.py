@@ -64,7 +64,8 @@ class Budget:
     def __init__(self, max_cost_usd: float | None = None, max_tokens: int | None = None, spent: Usage = _EMPTY) -> None:
         self._max_cost_usd = max_cost_usd
         self._max_tokens = max_tokens
-        self._spent = spent
+        self.spent = spent
+        """Usage of the settled calls."""
         self._in_flight: list[Usage] = []
         self._lock = threading.Lock()
 
@@ -72,11 +73,6 @@ class Budget:
     def limits_cost(self) -> bool:
         """True if the price is limited; the price of a call must then be known."""
         return self._max_cost_usd is not None
-
-    @property
-    def spent(self) -> Usage:
-        """Usage of the settled calls."""
-        return self._spent
 
     async def reserve(self, estimate: Usage) -> None:
         """Reserve the upper bound of a call; wait while calls in flight leave no room. Follow with `settle`.
@@ -89,9 +85,9 @@ class Budget:
 
     def _reserved(self, estimate: Usage) -> bool:
         with self._lock:
-            if excess := self._excess(self._spent + estimate):
+            if excess := self._excess(self.spent + estimate):
                 raise BudgetExhausted(*excess)
-            fits = not self._excess(self._spent + estimate, *self._in_flight)
+            fits = not self._excess(self.spent + estimate, *self._in_flight)
             if fits:
                 self._in_flight.append(estimate)
             return fits
@@ -100,14 +96,14 @@ class Budget:
         """Replace a reservation by the usage of the call."""
         with self._lock:
             self._in_flight.remove(estimate)
-            self._spent = self._spent + actual
+            self.spent = self.spent + actual
 
     def _excess(self, *usages: Usage) -> tuple[str, str] | None:
         """Return message and hint if these usages together exceed a limit."""
         total = sum(usages, start=Usage())
-        cost, spent = total.cost_usd or 0.0, self._spent.cost_usd or 0.0
+        cost, spent = total.cost_usd or 0.0, self.spent.cost_usd or 0.0
         if self._max_tokens is not None and total.tokens > self._max_tokens:
-            room = f"{self._spent.tokens} are spent, it may take {total.tokens - self._spent.tokens}"
+            room = f"{self.spent.tokens} are spent, it may take {total.tokens - self.spent.tokens}"
             return f"the limit of {self._max_tokens} tokens leaves no room for a call: {room}", "raise `--max-tokens`"
         if self._max_cost_usd is not None and cost > self._max_cost_usd:
             room = f"{spent:.4f} are spent, it may take {cost - spent:.4f}"
@@ -142,10 +138,8 @@ class BudgetedLLM:
         """
         estimate = self._inner.estimate(request)
         if self._budget.limits_cost and estimate.cost_usd is None:
-            raise UsageError(
-                "the price of this model is unknown, so a limit on the cost cannot be kept",
-                "use `--max-tokens` instead of `--max-cost`",
-            )
+            message = "the price of this model is unknown, so a limit on the cost cannot be kept"
+            raise UsageError(message, "use `--max-tokens` instead of `--max-cost`")
         return estimate
 
     def sent(self, request: LLMRequest) -> Usage:

@@ -14,7 +14,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable
-from functools import cache, wraps
+from functools import cache, cached_property, wraps
 from types import ModuleType
 from typing import Any, NamedTuple, get_args
 
@@ -68,7 +68,6 @@ class LiteLLMClient:
         self._api_base = api_base
         self._timeout_s = timeout_s
         self._slots = Slots(concurrency)
-        self._endpoint: Endpoint | None = None
         self._answered = False
         self._takes_forms = True
 
@@ -86,8 +85,7 @@ class LiteLLMClient:
             ModelError: LiteLLM knows no provider for the model string.
             CredentialsError: The provider's key is not in the environment.
         """
-        if self._endpoint is None:
-            self._endpoint = _find_endpoint(self._name, self._api_base)
+        _ = self._endpoint
 
     def estimate(self, request: LLMRequest) -> Usage:
         """Return an upper bound of a call's tokens and price, from prompt length and reply limit."""
@@ -104,13 +102,13 @@ class LiteLLMClient:
     def _priced(self) -> str:
         """Return the name under which LiteLLM lists the price; a price needs no key."""
         try:
-            return self._checked().model
+            return self._endpoint.model
         except CredentialsError:
             return self._name
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`. Parameters that a model does not support, such as temperature, are dropped."""
-        endpoint = self._checked()
+        endpoint = self._endpoint
         async with self._slots.slot():
             started = time.monotonic()
             try:
@@ -135,10 +133,9 @@ class LiteLLMClient:
         model = _without_keys(str(response.model or endpoint.model))
         return Reply(text=text, model=model, usage=usage, latency_s=latency_s, cut=reason == "length")
 
-    def _checked(self) -> Endpoint:
-        self.check()
-        assert self._endpoint is not None
-        return self._endpoint
+    @cached_property
+    def _endpoint(self) -> Endpoint:
+        return _find_endpoint(self._name, self._api_base)
 
     async def _call(self, endpoint: Endpoint, request: LLMRequest) -> Any:
         """Make a call; a server that refuses the form of a reply is asked for text, now and from then on."""

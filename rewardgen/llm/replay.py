@@ -34,15 +34,12 @@ class ReplayLLM:
         self._folder = folder
         self._calls = read_archive(folder)
         if not self._calls:
-            raise RunFolderError(
-                f"there are no recorded calls in {folder}",
-                "name a run that used a language model: `rewardgen runs list`",
-            )
+            hint = "name a run that used a language model: `rewardgen runs list`"
+            raise RunFolderError(f"there are no recorded calls in {folder}", hint)
         if not any(call.reply for call in self._calls):
-            raise RunFolderError(
-                f"no call in {folder} was answered, so there is nothing to replay: {self._calls[-1].failure}",
-                f"name another run, or have its calls made again with `rewardgen resume {folder.parent.name}`",
-            )
+            message = f"no call in {folder} was answered, so there is nothing to replay: {self._calls[-1].failure}"
+            hint = f"name another run, or have its calls made again with `rewardgen resume {folder.parent.name}`"
+            raise RunFolderError(message, hint)
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`.

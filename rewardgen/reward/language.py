@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from rewardgen.core.errors import nearest
 from rewardgen.reward import vocabulary
-from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
+from rewardgen.reward.parsing import MAX_FINDINGS, functions_named, parse_source, refusal
 from rewardgen.reward.scope import Function, Scope, split_module
 from rewardgen.reward.signature import ENTRY, FORMS
 from rewardgen.reward.sizes import misused_sizes
@@ -50,9 +50,7 @@ class _Checker(ast.NodeVisitor):
         self.findings: list[Finding] = []
         self._tree = tree
         self._scope = Scope(tree)
-        called = [
-            node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in (ENTRY, *FORMS.names())
-        ]
+        called = functions_named(tree, ENTRY, *FORMS.names())
         self._inputs = {argument.arg for function in called for argument in function.args.args}
         # Name of the function under check; empty at the top level.
         self._function = ""

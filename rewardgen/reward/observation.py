@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from rewardgen.reward.parsing import parse_source, refusal
+from rewardgen.reward.parsing import functions_named, parse_source, refusal
 from rewardgen.reward.stages import check_names, declarations, declared_names, stage_names
 from rewardgen.store.records import Finding
 
@@ -33,7 +33,9 @@ _NO_INPUTS = {
 def observed_names(source: str) -> tuple[str, ...]:
     """Return the names of the numbers that a valid reward's `observe` returns; empty if it has none."""
     tree = parse_source(source)
-    return declared_names(tree, OBSERVED) if not isinstance(tree, Finding) and _functions(tree) else ()
+    if isinstance(tree, Finding) or not functions_named(tree, OBSERVE):
+        return ()
+    return declared_names(tree, OBSERVED)
 
 
 def seen_besides(source: str) -> tuple[str, ...]:
@@ -49,7 +51,7 @@ def without_observation(source: str) -> str:
     """
     tree, lines = parse_source(source), source.splitlines(keepends=True)
     assert not isinstance(tree, Finding)
-    for node in (*_functions(tree), *declarations(tree, OBSERVED)):
+    for node in (*functions_named(tree, OBSERVE), *declarations(tree, OBSERVED)):
         lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
     return "".join(lines).strip() + "\n"
 
@@ -67,14 +69,10 @@ def eyes_text(source: str) -> str:
 
 def check_observation(tree: ast.Module) -> Iterator[Finding]:
     """Find faults in the form of a reward that defines `observe`."""
-    functions = _functions(tree)
+    functions = functions_named(tree, OBSERVE)
     if len(functions) > 1:
         yield refusal("signature", "observation", f"defines `{OBSERVE}` {len(functions)} times", "keep one")
     for argument in (argument for node in functions for argument in node.args.args if argument.arg in _NO_INPUTS):
         message = f"has an `{OBSERVE}` with `{argument.arg}`"
         yield refusal("signature", "observation", message, _NO_INPUTS[argument.arg], argument.lineno)
     yield from check_names(tree, OBSERVED, OBSERVE, "observation", (1, _MOST), _EXAMPLE)
-
-
-def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == OBSERVE]

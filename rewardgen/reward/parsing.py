@@ -52,6 +52,11 @@ def parse_source(source: str) -> ast.Module | Finding:
     return _check_size(tree) or _check_integers(tree) or tree
 
 
+def functions_named(tree: ast.Module, *names: str) -> list[ast.FunctionDef]:
+    """Return the functions of these names at the top level."""
+    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in names]
+
+
 def _check_text(source: str) -> Finding | None:
     if len(source) > _MAX_CHARACTERS:
         message = f"is {len(source)} characters long, the limit is {_MAX_CHARACTERS}"

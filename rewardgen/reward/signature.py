@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rewardgen.core.errors import UsageError, nearest
 from rewardgen.core.registry import Registry
 from rewardgen.reward.observation import OBSERVE, check_observation
-from rewardgen.reward.parsing import MAX_FINDINGS, parse_source, refusal
+from rewardgen.reward.parsing import MAX_FINDINGS, functions_named, parse_source, refusal
 from rewardgen.reward.stages import NEXT_STAGE, STAGE_INPUTS, check_stages
 from rewardgen.reward.vocabulary import INSTEAD
 from rewardgen.store.records import Finding
@@ -102,18 +102,13 @@ def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, 
     return (tree,) if isinstance(tree, Finding) else tuple(islice(_findings(tree, valid), MAX_FINDINGS))
 
 
-def _entries(tree: ast.Module) -> list[ast.FunctionDef]:
-    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == ENTRY]
-
-
 def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
     """Return `compute_reward`, and then the functions of the reward's forms."""
-    own = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in FORMS]
-    return [*_entries(tree), *own]
+    return [*functions_named(tree, ENTRY), *functions_named(tree, *FORMS.names())]
 
 
 def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding]:
-    entries = _entries(tree)
+    entries = functions_named(tree, ENTRY)
     if len(entries) > 1:
         yield refusal("signature", "duplicate-entry", f"defines `{ENTRY}` {len(entries)} times", "keep one")
     elif not entries:

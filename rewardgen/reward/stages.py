@@ -19,7 +19,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from rewardgen.reward.parsing import parse_source, refusal
+from rewardgen.reward.parsing import functions_named, parse_source, refusal
 from rewardgen.store.records import Finding
 
 NEXT_STAGE, STAGES = "next_stage", "STAGES"
@@ -33,14 +33,14 @@ _EXAMPLE = 'write `STAGES = ("approach", "grip", "lift")`'
 def stage_names(source: str) -> tuple[str, ...]:
     """Return the names of a valid reward's stages; empty if it has none."""
     tree = parse_source(source)
-    if isinstance(tree, Finding) or not _transitions(tree):
+    if isinstance(tree, Finding) or not functions_named(tree, NEXT_STAGE):
         return ()
     return declared_names(tree, STAGES)
 
 
 def check_stages(tree: ast.Module) -> Iterator[Finding]:
     """Find faults in the form of a reward that defines `next_stage`."""
-    transitions = _transitions(tree)
+    transitions = functions_named(tree, NEXT_STAGE)
     if len(transitions) > 1:
         yield refusal("signature", "stages", f"defines `{NEXT_STAGE}` {len(transitions)} times", "keep one")
     for node in transitions:
@@ -73,10 +73,6 @@ def declared_names(tree: ast.Module, constant: str) -> tuple[str, ...]:
     """Return the names in a tuple at the top level of a valid reward; empty without the tuple."""
     declared = _declared(tree, constant)
     return tuple(str(part.value) for part in declared.elts if isinstance(part, ast.Constant)) if declared else ()
-
-
-def _transitions(tree: ast.Module) -> list[ast.FunctionDef]:
-    return [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == NEXT_STAGE]
 
 
 def declarations(tree: ast.Module, constant: str) -> list[ast.Assign]:

@@ -26,14 +26,9 @@ _HINT = (
 
 
 class Confinement(Frozen):
-    """Confinement of one worker.
+    """Confinement of one worker to its folder, further files and folders, and a GPU's devices and driver.
 
-    Attributes:
-        folder: The worker's folder, writable.
-        reads: Readable files and folders.
-        writes: Further writable folders.
-        gpu: True to open a GPU's devices and driver.
-        limits: Limits; their `sandbox` decides on a missing layer.
+    The `sandbox` of the limits decides on a missing layer.
     """
 
     folder: Path

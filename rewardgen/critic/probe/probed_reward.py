@@ -30,16 +30,9 @@ ZERO = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class ProbedReward:
-    """A reward that runs on all recorded transitions.
+    """A reward that runs on all recorded transitions, M rows, with its components there, each (M,).
 
-    Attributes:
-        call: The reward.
-        reads: Names of its inputs.
-        transitions: M rows.
-        source: Its syntax.
-        components: Its components on the transitions, each (M,).
-        machine: Its stages, if it has any.
-        eyes: Its `observe`, with the columns as components, if it has one.
+    `reads` are the names of its inputs, `machine` its stages, and `eyes` its `observe`, with columns as components.
     """
 
     call: Call
