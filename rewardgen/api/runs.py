@@ -39,11 +39,6 @@ class RunCandidate:
     """One reward of a run with its results; also the task's own rewards.
 
     The numbers are from the fresh seeds if the reward was trained on them, else from the search.
-
-    Args:
-        folder: Folder of the run.
-        history: History of the run.
-        id: Candidate id, `human` or `sparse`.
     """
 
     def __init__(self, folder: RunFolder, history: History, id: str) -> None:

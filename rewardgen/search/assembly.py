@@ -102,13 +102,7 @@ def make_trainer(folder: RunFolder, history: History, training: Training, times:
 
 
 def planned(config: RunConfig, card: TaskCard, trainer: str) -> RunConfig:
-    """Return a configuration as a strategy gets it: `evolve_observation` is None only where evidence may decide.
-
-    Args:
-        config: Configuration of the run.
-        card: The task.
-        trainer: Name of the trainer.
-    """
+    """Return a configuration as a strategy gets it: `evolve_observation` is None only where evidence may decide."""
     decides = TRAINERS.get(trainer).has_eyes and card.missed
     return config if decides or config.evolve_observation else config.model_copy(update={"evolve_observation": False})
 

@@ -72,12 +72,7 @@ def final_trainings(config: RunConfig, baselines: int) -> int:
 
 
 def ablations(history: History, ids: Sequence[str] | None = None) -> int:
-    """Number of rewards that the finals train for comparison with a winner that shows more to policies: 0 or 1.
-
-    Args:
-        history: State of the run.
-        ids: Candidates that may win; all if None.
-    """
+    """Number of rewards that the finals train for comparison with a winner that shows more to policies: 0 or 1."""
     if not (history.has_fitness and history.training and TRAINERS.get(history.training.trainer).has_eyes):
         return 0
     candidates = [candidate for candidate in history.designed.values() if ids is None or candidate.id in ids]
@@ -107,9 +102,8 @@ class Context(NamedTuple):
     def final_steps(self) -> int:
         """Control steps of the finals at most."""
         assert self.history.training is not None
-        return self.history.training.env_steps * final_trainings(
-            self.config, len(self.history.baselines) + ablations(self.history)
-        )
+        compared = len(self.history.baselines) + ablations(self.history)
+        return self.history.training.env_steps * final_trainings(self.config, compared)
 
     @property
     def time_up(self) -> str:

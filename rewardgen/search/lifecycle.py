@@ -271,10 +271,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     shows_more = planned(config, card, trainer).evolve_observation is None and config.model != BUILTIN
     if shows_more and config.strategy != "best-of-n":
-        listener.note(
-            f"the fitness reads {' and '.join(card.missed)}, which the observation may not tell: once the search"
-            " stalls, a reward may show more to policies (`--no-evolve-observation` keeps to the observation)"
-        )
+        missed = f"the fitness reads {' and '.join(card.missed)}, which the observation may not tell"
+        option = "(`--no-evolve-observation` keeps to the observation)"
+        listener.note(f"{missed}: once the search stalls, a reward may show more to policies {option}")
     examples = choose_examples(config, card, task.files, folder.path.parent)
     if config.examples:
         listener.note(f"examples for the designer: {', '.join(each.name for each in examples) or 'none found'}")

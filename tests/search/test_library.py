@@ -1,6 +1,5 @@
 """Rewards that solved their task are found by nearness, and shown to designers of other tasks only."""
 
-import json
 import os
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from rewardgen.search.library import (
     robot_of,
 )
 from rewardgen.store.records import TaskCard
-from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.loading import load_task
 from tests.builders import card
@@ -306,11 +304,3 @@ def test_a_forecast_counts_the_tokens_of_examples():
         forecast(config(task="cartpole", examples=number), measured=False).tokens.low for number in (0, 2)
     )
     assert with_two > 1.2 * without
-
-
-def test_entries_are_plain_files_that_a_person_can_read(tmp_path):
-    library, entry = a_library(tmp_path)
-    data = json.loads((Path(library) / "mine" / ENTRY).read_text())
-    assert "source" not in data and data["task"] == "point"
-    assert (Path(library) / "mine" / REWARD).read_text() == entry.source
-    assert RunFolder(tmp_path / "run").id in data["origin"] or "candidate" in data["origin"]

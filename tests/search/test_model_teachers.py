@@ -113,11 +113,11 @@ def test_pictures_of_both_episodes_go_out_at_once_in_both_orders_with_their_time
         assert not [word for word in ("fitness", "success", "g00") if word in "".join(told)]
 
 
-def by_subtasks(body, wins, end="ANSWER: {place}\nBECAUSE: it rolls"):
+def by_subtasks(body, wins):
     """A reply on two subtasks, of which the episode of a colour is the better in one."""
     place = "first" if colours(body)[0] == wins else "second"
     lines = f"**SUBTASK:** reach the mark | {place} | there at 1.2 s\n- Subtask: stop there | Same | neither stops\n"
-    return Answer(f"It rolls.\n\n{lines}{end.format(place=place)}")
+    return Answer(f"It rolls.\n\n{lines}ANSWER: {place}\nBECAUSE: it rolls")
 
 
 @pytest.mark.parametrize(("colour", "side"), [(BLUE, "right"), (RED, "left")])
@@ -128,16 +128,6 @@ def test_subtasks_join_the_reason_with_the_better_side_as_designers_know_it(run,
         side, f"it rolls; reach the mark: {side}, there at 1.2 s; stop there: same, neither stops"
     )
     assert all("in their order" in texts(body)[0] and "SUBTASK: " in texts(body)[0] for body in server.bodies)
-
-
-def test_subtasks_of_a_reply_with_exchanged_episodes_name_the_sides_of_the_question(run, tmp_path):
-    def answer(number, body):
-        unclear = "ANSWER: unclear\nBECAUSE: too dark"
-        return by_subtasks(body, BLUE, unclear) if colours(body)[0] == BLUE else by_subtasks(body, BLUE)
-
-    with ChatServer(answer) as server:
-        answered = ask(run, server, tmp_path)
-    assert answered.answer == "unclear" and answered.why.startswith("too dark; reach the mark: right, there")
 
 
 def test_the_goal_of_the_run_is_told(tmp_path, run, monkeypatch):
@@ -151,11 +141,6 @@ def test_the_goal_of_the_run_is_told(tmp_path, run, monkeypatch):
 def test_a_judge_that_always_takes_the_first_finds_them_the_same(run, tmp_path):
     with ChatServer(Answer("ANSWER: first\nBECAUSE: it is better")) as server:
         assert ask(run, server, tmp_path) == Answered("same", "the answer changes with the order")
-
-
-def test_a_reply_without_an_answer_decides_nothing(run, tmp_path):
-    with ChatServer(Answer("I am sorry, I cannot judge this.")) as server:
-        assert ask(run, server, tmp_path) == Answered("unclear", "no readable answer")
 
 
 def test_a_judge_that_answers_neither_order_ends_the_run_so_that_nothing_is_recorded(run, tmp_path):
@@ -305,6 +290,7 @@ def test_a_forecast_counts_and_prices_the_calls_of_the_judge(monkeypatch):
     assert read.calls == seen.calls and read.tokens.high < seen.tokens.high
 
 
+@pytest.mark.slow
 def test_a_whole_run_is_decided_by_a_model_that_sees_the_films(tmp_path):
     def answer(number, body):
         first, second = texts(body)[1].split("## The second episode")

@@ -80,24 +80,20 @@ def test_what_fails_with_the_tasks_own_rewards_too_is_not_tried_on_in_further_ge
     assert len(history.generations) == (1 if kind == "crash" else 2)
 
 
-def test_search_stops_at_the_target_fitness(tmp_path):
-    search, history = a_search(tmp_path / "run", Crew(), target_fitness=1.2)
-    assert "target fitness 1.2 reached" in search().reason
-    assert len(history.generations) == 2
-
-
-def test_search_stops_where_no_higher_fitness_is_to_be_had(tmp_path):
-    search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), best_fitness=1.0)
-    assert "reached the maximum fitness, 1" in search().reason
-    assert len(history.generations) == 1
-    search, history = a_search(tmp_path / "other", Crew(fitness=lambda id: 0.98), best_fitness=1.0, generations=2)
-    assert "all 2 generations done" in search().reason
-
-
-def test_search_stops_without_gains(tmp_path):
-    search, history = a_search(tmp_path / "run", Crew(fitness=lambda id: 1.0), patience=2, generations=9)
-    assert "no gain beyond noise for 2 generations" in search().reason
-    assert len(history.generations) == 3
+@pytest.mark.parametrize(
+    ("fitness", "options", "reason", "generations"),
+    [
+        (None, {"target_fitness": 1.2}, "target fitness 1.2 reached", 2),
+        (lambda id: 4.0 if id < "g01" else 7.0, {"target_fitness": "human"}, "beats the human reward by more than", 2),
+        (lambda id: 1.0, {"best_fitness": 1.0}, "reached the maximum fitness, 1", 1),
+        (lambda id: 0.98, {"best_fitness": 1.0, "generations": 2}, "all 2 generations done", 2),
+        (lambda id: 1.0, {"patience": 2, "generations": 9}, "no gain beyond noise for 2 generations", 3),
+    ],
+)
+def test_the_search_ends_for_a_reason(tmp_path, fitness, options, reason, generations):
+    search, history = a_search(tmp_path / "run", Crew(fitness=fitness), **options)
+    assert reason in search().reason
+    assert len(history.generations) == generations
 
 
 @pytest.mark.parametrize(
@@ -368,10 +364,3 @@ def test_a_model_that_refuses_everything_ends_the_run_though_a_reward_was_given(
     search, _ = a_search(tmp_path, Refused(), given=GIVEN)
     with pytest.raises(ModelError):
         search()
-
-
-def test_a_search_for_more_than_the_human_reward_ends_once_it_has_it(tmp_path):
-    crew = Crew(fitness=lambda id: 4.0 if id < "g01" else 7.0)
-    search, history = a_search(tmp_path, crew, target_fitness="human")
-    assert search().reason == f"{history.ranking.ids[0]} beats the human reward by more than noise"
-    assert len(history.generations) == 2
