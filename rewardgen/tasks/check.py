@@ -6,7 +6,7 @@ import ast
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -41,7 +41,6 @@ from rewardgen.tasks.protocol import (
     Task,
     metric_input_names,
 )
-from rewardgen.tasks.slips import degree_notes, precedence_problems
 
 _SEED, _ALONE, _BESIDE = 40_000_003, 50_000_017, 50_000_021
 _GROUP, _TRACED_STEPS = 4, 25
@@ -77,7 +76,7 @@ def check_task(task: Task, note: Note = silent, *, quick: bool = False) -> Check
 
     `note` receives each slow part as it begins. A `quick` check runs no episodes.
     """
-    ends = end_problems(task) or precedence_problems(task)
+    ends = end_problems(task)
     note("calling each method once")
     called, notes = ([], []) if ends else task.call_problems()
     blocking = [*setting_problems(task), *ends, *called, *([] if ends else declaration_problems(task))]
@@ -118,8 +117,7 @@ def _check_episodes(task: Task, checked: Checked, note: Note) -> None:
         if infinite:
             message = f"the observation is not finite at step {infinite[0]} with {name} actions"
             problems.append(Problem(message, _FINITE_HINT))
-    met = {cause for recording in recordings for cause in recording.endings}
-    notes += degree_notes(task, met)
+    notes += _degree_notes(task, {cause for recording in recordings for cause in recording.endings})
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
     problems += baseline_problems(task, recordings)
     faults = metric_problems(task)
@@ -139,14 +137,13 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
         hidden = set() if task.has_fitness else {"fitness", "success_rate", "parts"}
         measured["probes"].append(result.model_dump(mode="json", exclude=hidden))
         values += measure_episodes(task, recording.episode).fitness.tolist()
-        if task.solved_fitness is not None and result.fitness >= task.solved_fitness:
-            message = f"`solved_fitness` is {task.solved_fitness}, and {name} actions reach {result.fitness}"
-            problems.append(
-                Problem(message, "set it to what only a policy that does the task reaches, or leave it out")
-            )
-        if task.best_fitness is not None and result.fitness > task.best_fitness:
-            message = f"`best_fitness` is {task.best_fitness}, and {name} actions reach {result.fitness}"
-            problems.append(Problem(message, "set it to what no fitness exceeds, or leave it out"))
+        solved, best = task.solved_fitness, task.best_fitness
+        if solved is not None and result.fitness >= solved:
+            message = f"`solved_fitness` is {solved}, and {name} actions reach {result.fitness}"
+            problems.append(Problem(message, "set it to what only a policy that does the task reaches"))
+        if best is not None and result.fitness > best:
+            message = f"`best_fitness` is {best}, and {name} actions reach {result.fitness}"
+            problems.append(Problem(message, "set it to what no fitness exceeds"))
         problems += measurement_problems(task, recording.episode, agents)
     if len(set(values)) == 1 and task.has_fitness:
         message = f"the fitness is {values[0]:g} in all {len(values)} episodes of no action and of random actions"
@@ -302,25 +299,17 @@ def _unread_notes(task: Task) -> Iterator[Problem]:
 
 
 def _value_problems(task: Task) -> Iterator[Problem]:
-    solved, best = task.solved_fitness, task.best_fitness
     if not task.has_fitness:
         own = {name for base in type(task).__mro__ if not base.__module__.startswith(PACKAGE) for name in vars(base)}
         names = [name for name in ("success", METRIC, "solved_fitness", "best_fitness") if name in own]
         if names:
             message = f"the class has `{names[0]}`, and `{FITNESS} = None`"
             yield Problem(message, "leave one of them out: episodes of a task without a fitness are compared")
-    for name, value in (("solved_fitness", solved), ("best_fitness", best)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
-            yield Problem(f"`{name}` is {value!r}, expected a number", f"write `{name} = 0.8`, or leave it out")
-            return
     levels: Any = task.levels
     numbers = isinstance(levels, tuple | list) and all(isinstance(level, int | float) for level in levels)
     if not numbers or any(later <= earlier for earlier, later in itertools.pairwise((0.0, *levels, 1.0))):
         message = f"`levels` is {levels!r}, expected difficulties that rise between 0 and 1"
         yield Problem(message, "write `levels = (0.3, 0.6)`; the task itself, 1, comes last by itself")
-    if solved is not None and best is not None and solved > best:
-        message = f"`solved_fitness` is {solved}, which nothing reaches: `best_fitness` is {best}"
-        yield Problem(message, "set it to a fitness that a good policy reaches")
     for name, value in vars(type(task)).items():
         if type(value).__module__ == quantities.__name__ and not isinstance(value, Var):
             names = [name for name in dir(value) if isinstance(getattr(type(value), name, None), property)]
@@ -335,16 +324,17 @@ def declaration_problems(task: Task, action_size: int | None = None) -> list[Pro
     """Check `pairs`, `invariances`, `signals` and `ends`; the number of values of `action` once its size is known."""
     sizes: Sizes = {name: len(variable.parts) for name, variable in task.declared().items()} | {"action": action_size}
     problems: list[Problem] = []
-    for name, kinds, hint in (
-        ("pairs", Pair, 'write `pairs = (Pair("near beats far", better={...}, worse={...}),)`'),
-        ("invariances", (Shift, Flip, Wrap), 'write `invariances = (Shift("x_position", 3.0),)`'),
-        ("signals", Signal, 'write `signals = (Signal("height", at="max"),)`'),
+    for name, kinds, check, example in (
+        ("pairs", Pair, _pair_problems, 'Pair("near beats far", better={...}, worse={...})'),
+        ("invariances", (Shift, Flip, Wrap), _invariance_problems, 'Shift("x_position", 3.0)'),
+        ("signals", Signal, _signal_problems, 'Signal("height", at="max")'),
     ):
         declared: Any = getattr(task, name)
         if not isinstance(declared, tuple) or not all(isinstance(item, kinds) for item in declared):
+            hint = f"write `{name} = ({example},)`"
             problems.append(Problem(f"`{name}` is not a tuple of what it should hold", hint))
         else:
-            problems += [problem for item in declared for problem in _PROBLEMS[name](item, sizes)]
+            problems += [problem for item in declared for problem in check(item, sizes)]
     for cause, end in getattr(task, "ends", {}).items():
         if end.variable not in sizes:
             problems.append(_unknown(f"end `{cause}`", end.variable, sizes))
@@ -356,19 +346,26 @@ def declaration_problems(task: Task, action_size: int | None = None) -> list[Pro
 def end_problems(task: Task) -> list[Problem]:
     """Check the form of `ends`, and that the task's own `terminated` does not hide it."""
     ends: Any = getattr(task, "ends", {})
-    example = '`ends = {"fell": Outside("height", low=0.5)}`'
     if not isinstance(ends, Mapping) or not all(isinstance(end, Outside) for end in ends.values()):
-        return [Problem(f"`ends` is {ends!r}, expected conditions by their names", f"write {example}")]
-    problems = [
-        Problem(f"end `{cause}` has no bound, so it ends nothing", f"give it `low`, `high` or both: {example}")
-        for cause, end in ends.items()
-        if not (math.isfinite(end.low) or math.isfinite(end.high))
-    ]
+        hint = 'write `ends = {"fell": Outside("height", low=0.5)}`'
+        return [Problem(f"`ends` is {ends!r}, expected conditions by their names", hint)]
     code = getattr(vars(type(task)).get("terminated"), "__code__", None)
     if ends and code and not {"super", "ends"}.intersection(code.co_names):
         hint = "return `{**super().terminated(sim, variables), ...}`, or leave out one of the two"
-        problems.append(Problem("nothing reads `ends`, for the task has its own `terminated`", hint))
-    return problems
+        return [Problem("nothing reads `ends`, for the task has its own `terminated`", hint)]
+    return []
+
+
+def _degree_notes(task: Task, met: set[str]) -> Iterator[Problem]:
+    """Find ends other than those that episodes `met` whose bound of an angle looks like degrees."""
+    declared = task.declared()
+    for cause, end in getattr(task, "ends", {}).items():
+        bounds = [bound for bound in (end.low, end.high) if 2.0 * math.pi < abs(bound) < math.inf]
+        if bounds and cause not in met and declared[end.variable].unit == "rad":
+            yield Problem(
+                f"no episode ends by `{cause}`: `{end.variable}` is in radians, and {bounds[0]:g} looks like degrees",
+                f"write {math.radians(bounds[0]):.3g} for {bounds[0]:g} degrees",
+            )
 
 
 def _pair_problems(pair: Pair, sizes: Sizes) -> Iterator[Problem]:
@@ -412,13 +409,6 @@ def _signal_problems(signal: Signal, sizes: Sizes) -> Iterator[Problem]:
     ):
         hint = "`at` is mean, last, max or min; `better` is high or low; `margin` is 0 or more"
         yield Problem(f"signal `{signal.name}` cannot be read", hint)
-
-
-_PROBLEMS: dict[str, Callable[[Any, Sizes], Iterator[Problem]]] = {
-    "pairs": _pair_problems,
-    "invariances": _invariance_problems,
-    "signals": _signal_problems,
-}
 
 
 def _unknown(where: str, name: str, sizes: Sizes) -> Problem:

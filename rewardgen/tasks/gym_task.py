@@ -20,7 +20,6 @@ from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import neighbour
 from rewardgen.sim.gym_env import (
@@ -60,8 +59,6 @@ MOST_LOOKED_AT = 1000
 _MOST_STATES, _STARTS = 50, 5
 """States of the first episode, and starts of others, from which changing quantities are found."""
 _STANDING = 1e-4
-_SLACK = 1e-5
-"""Rounding by which an observation may leave `observation_space`, relative to numbers above 1."""
 _SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
 _PACKAGE = __name__.removesuffix("tasks.gym_task")
 """Prefix of this package's modules, also where they are copied into an export."""
@@ -86,7 +83,6 @@ class Known(NamedTuple):
         control_step_s: Duration of a control step [s]; 1 if unknown.
         model_file: File of its MuJoCo model, if quantities can be read off it.
         agents: Names of its agents, if there are several.
-        outside: An entry of an observation that lies outside `observation_space`, if there was one.
     """
 
     kind: type
@@ -102,7 +98,6 @@ class Known(NamedTuple):
     control_step_s: float
     model_file: Path | None = None
     agents: tuple[str, ...] = ()
-    outside: str = ""
 
 
 class GymTask(Task):
@@ -221,7 +216,7 @@ class GymTask(Task):
             success = f"The environment's own return is at least {self._threshold:g}, from which it counts as solved."
         return {
             "reset": "As the environment itself begins an episode.",
-            "observe": _observation_words(facts.space),
+            "observe": f"The environment's own observation, {spaces.flatdim(facts.space)} numbers.",
             "terminated": "The environment itself may end an episode.",
             "success": success,
             "fitness": "The environment's own return: the sum of its rewards over the episode.",
@@ -263,11 +258,6 @@ class GymTask(Task):
         read = self._offered if offered else computed
         return GymReading(declared, facts.info, read, offered, facts.success, quantities, facts.model_file or Path())
 
-    def call_problems(self) -> tuple[list[Problem], list[Problem]]:
-        """See `Task.call_problems`."""
-        hint = "widen it, as by `Box(-np.inf, np.inf, shape)`, or clip what `reset` and `step` return"
-        return [], [Problem(outside, hint)] if (outside := self.known().outside) else []
-
     def environment_id(self) -> str:
         """See `Task.environment_id`."""
         return self.env if isinstance(self.env, str) else ""
@@ -295,10 +285,6 @@ class GymTask(Task):
 def env_name(task: type[GymTask]) -> str:
     """Return the environment as its task file names it."""
     return task.env.__name__ if inspect.isclass(task.env) else repr(task.env)
-
-
-def _observation_words(space: spaces.Space[Any]) -> str:
-    return f"The environment's own observation, {spaces.flatdim(space)} numbers."
 
 
 # Making an environment.
@@ -355,7 +341,6 @@ class _FirstEpisode(NamedTuple):
     """States of its MuJoCo model, if it has one, here and at the start of other episodes."""
     truncated_at: int | None
     """Step at which the environment itself truncated it."""
-    outside: str = ""
 
 
 @lru_cache(maxsize=8)
@@ -399,7 +384,6 @@ def _look(task: type[GymTask]) -> Known:
         threshold=getattr(spec, "reward_threshold", None),
         control_step_s=step_s,
         model_file=file,
-        outside=first.outside,
     )
 
 
@@ -420,7 +404,6 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
     for number in range(1, MOST_LOOKED_AT + 1):
         step: Any = env.step(env.action_space.sample())
         _require_form("step", step, 5, space, "return `observation, reward, terminated, truncated, info`")
-        first = first._replace(outside=first.outside or _outside(step[0], space))
         first.infos.append(step[4])
         first.rewards.append(one_number(step[1]))
         if not np.isfinite(first.rewards[-1]):
@@ -461,18 +444,6 @@ def _misfit(observation: Any, space: spaces.Space[Any], name: str = "the observa
     if isinstance(space, spaces.Box) and not np.isfinite(np.asarray(observation, dtype=np.float32)).all():
         return f"{name} has numbers that are not finite as float32"
     return ""
-
-
-def _outside(observation: Any, space: spaces.Space[Any]) -> str:
-    if not isinstance(space, spaces.Box):
-        return ""
-    values, low, high = (np.asarray(part, np.float64).ravel() for part in (observation, space.low, space.high))
-    beyond = np.maximum(low - values, values - high) > _SLACK * np.maximum(1.0, np.abs(values))
-    if not beyond.any():
-        return ""
-    entry = int(beyond.argmax())
-    box = f"[{low[entry]:.4g}, {high[entry]:.4g}]"
-    return f"entry {entry} of the observation is {values[entry]:.4g}, outside {box} of `observation_space`"
 
 
 # Quantities of its MuJoCo model, where MuJoCo is loaded.
