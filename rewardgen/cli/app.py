@@ -69,9 +69,6 @@ _NOUNS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    Args:
-        arguments: Command line without the program's name; default: `sys.argv`.
-
     Returns:
         Exit code: 0 done, 1 ran but nothing passed, 2 usage or configuration, 3 a person must agree, 4 credentials,
             130 interrupted.

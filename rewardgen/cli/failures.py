@@ -21,9 +21,6 @@ INTERRUPTED = 130
 def report(error: BaseException) -> int:
     """Print an error to stderr as `error:` and `hint:`.
 
-    Args:
-        error: The raised error.
-
     Returns:
         The exit code.
     """
@@ -48,12 +45,7 @@ def _unexpected(error: BaseException) -> RewardgenError:
 
 
 def explain_usage(error: CycloptsError, command: str) -> UsageError:
-    """Reword an error of the command line parser.
-
-    Args:
-        error: The parser's error.
-        command: The command, such as `rewardgen run`.
-    """
+    """Reword an error of the command line parser."""
     see_help = f"see `{command} --help`"
     details: Any = getattr(error.__cause__, "errors", None)  # pydantic's, not imported for this
     if details is not None:

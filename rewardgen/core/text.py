@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 # Commands to a terminal, invisible characters, and characters that no file can hold.
@@ -45,6 +47,20 @@ def _replacement(match: re.Match[str]) -> str:
     if "\ud800" <= character <= "\udfff":
         return "\ufffd"
     return " " if character in "\u2028\u2029" else ""
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Number names that occur again, from 2."""
+    numbered: dict[str, None] = {}
+    for name in names:
+        choices = (name if number == 1 else f"{name}_{number}" for number in count(1))
+        numbered[next(choice for choice in choices if choice not in numbered)] = None
+    return list(numbered)
+
+
+def plain(text: str) -> str:
+    """Return a text on one line, so that it cannot end a docstring or a comment of Python."""
+    return " ".join(visible(text).split()).replace("\\", "/").replace('"', "'")
 
 
 def quoted(value: str | tuple[str, ...]) -> str:

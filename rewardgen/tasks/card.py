@@ -79,13 +79,15 @@ def measure_card(
         name=task.path.stem,
         fingerprint=fingerprint(digests(made_of(task))),
         description=description(task),
-        variables=describe_variables(task.declared(), list(recordings.values()), fixed),
+        variables=tuple(
+            _described(name, variable, episodes, fixed.get(name, ())) for name, variable in task.declared().items()
+        ),
         agents=envs.agents,
         choices=bool(envs.choices),
         action_size=envs.action_size,
         action_parts=envs.action_parts,
-        action_low=_rounded(envs.action_low),
-        action_high=_rounded(envs.action_high),
+        action_low=rounded(envs.action_low),
+        action_high=rounded(envs.action_high),
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
         unobserved=unobserved,
@@ -172,26 +174,16 @@ def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProb
     measures = measure_episodes(task, recording.episode)
     return PolicyProbe(
         policy=policy,
-        fitness=_round(float(measures.fitness.mean())),
+        fitness=rounded(measures.fitness.mean())[0],
         success_rate=float(measures.success.double().mean()),
-        parts={name: _round(float(values.mean())) for name, values in measures.parts.items()},
-        episode_steps=_round(float(recording.episode.lengths.double().mean())),
+        parts={name: rounded(values.mean())[0] for name, values in measures.parts.items()},
+        episode_steps=rounded(recording.episode.lengths.double().mean())[0],
         terminations=ending_shares(recording.endings),
     )
 
 
-def describe_variables(
-    declared: dict[str, Var], recordings: Sequence[Recording], fixed: Mapping[str, tuple[bool, ...]] = {}
-) -> tuple[VariableCard, ...]:
-    """Return the declared variables with their ranges over all steps of the recorded episodes.
-
-    `fixed` maps variables to flags of their parts that no action changes.
-    """
-    return tuple(_describe(name, variable, recordings, fixed.get(name, ())) for name, variable in declared.items())
-
-
-def _describe(name: str, variable: Var, recordings: Sequence[Recording], fixed: tuple[bool, ...]) -> VariableCard:
-    episodes = [recording.episode for recording in recordings]
+def _described(name: str, variable: Var, episodes: Sequence[Episode], fixed: tuple[bool, ...]) -> VariableCard:
+    """Return a variable with its range over all steps, and flags of its parts that no action changes."""
     values = torch.cat([episode[name][episode.mask].reshape(-1, *variable.shape) for episode in episodes])
     values = values.reshape(len(values), -1)
     return VariableCard(
@@ -200,17 +192,13 @@ def _describe(name: str, variable: Var, recordings: Sequence[Recording], fixed: 
         meaning=variable.meaning,
         shape=variable.shape,
         parts=variable.parts,
-        minimum=_rounded(values.amin(0)),
-        median=_rounded(values.median(0).values),
-        maximum=_rounded(values.amax(0)),
+        minimum=rounded(values.amin(0)),
+        median=rounded(values.median(0).values),
+        maximum=rounded(values.amax(0)),
         fixed_at_start=fixed,
     )
 
 
-def _rounded(values: Tensor) -> tuple[float, ...]:
-    return tuple(_round(value) for value in values.tolist())
-
-
-def _round(value: float) -> float:
+def rounded(values: Tensor) -> tuple[float, ...]:
     """Round to four significant digits, and numbers below a millionth to zero: a resting simulation is never still."""
-    return float(f"{round(value, 6):.4g}")
+    return tuple(float(f"{round(value, 6):.4g}") for value in values.reshape(-1).tolist())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import keyword
 import re
 from collections.abc import Callable, Iterator
@@ -14,6 +13,7 @@ import mujoco
 import torch
 
 from rewardgen.core.errors import TaskError
+from rewardgen.core.text import distinct
 from rewardgen.sim.geometry import can_touch, geoms_of
 from rewardgen.sim.model import Role, action_parts, actuator_hint, body_roles, compile_model
 from rewardgen.sim.model_words import geom_words, site_words
@@ -38,6 +38,7 @@ from rewardgen.sim.quantities import (
     with_sensors,
 )
 from rewardgen.sim.sim_view import SimView
+from rewardgen.tasks.card import rounded
 from rewardgen.tasks.draft.language import NOT_VARIABLES
 from rewardgen.tasks.robots import Catalogue, Entry
 
@@ -299,23 +300,15 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
     ranges = []
     for values in zip(*readings, strict=True):
         rows = torch.cat([value.reshape(_NUM_ENVS, -1) for value in values])
-        ranges.append(tuple(map(_rounded, (rows[0], rows.amin(0), rows.amax(0)))))
+        ranges.append(tuple(map(rounded, (rows[0], rows.amin(0), rows.amax(0)))))
     return ranges
-
-
-def _rounded(values: torch.Tensor) -> tuple[float, ...]:
-    return tuple(float(f"{round(value, 6):.4g}") for value in values.tolist())
 
 
 def _unique(names: list[str]) -> list[str]:
     """Return the names as distinct Python names."""
-    unique: dict[str, None] = {}
-    for name in names:
-        plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower() or "part"
-        plain = f"part_{plain}" if plain[0].isdigit() or keyword.iskeyword(plain) or plain in NOT_VARIABLES else plain
-        choices = (plain if number == 1 else f"{plain}_{number}" for number in itertools.count(1))
-        unique[next(choice for choice in choices if choice not in unique)] = None
-    return list(unique)
+    words = [re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower() or "part" for name in names]
+    wrong = [word[0].isdigit() or keyword.iskeyword(word) or word in NOT_VARIABLES for word in words]
+    return distinct([f"part_{word}" if bad else word for word, bad in zip(words, wrong, strict=True)])
 
 
 def _names(model: mujoco.MjModel, sort: str, belongs: Callable[[int], bool]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import TaskError, did_you_mean, nearest
+from rewardgen.core.errors import did_you_mean, nearest
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.reward.language import check_language
 from rewardgen.reward.pricing import price_rows
@@ -420,38 +420,29 @@ def _unknown(where: str, name: str, sizes: Sizes) -> Problem:
 
 def baseline_problems(task: Task, recordings: Sequence[Recording]) -> list[Problem]:
     """Check `human_reward` and `sparse_reward` on recorded episodes with every input of rewards."""
-    problems = []
+    problems: list[Problem] = []
     inputs = {
         name: torch.cat([recording.inputs[name][recording.episode.mask] for recording in recordings])
         for name in recordings[0].inputs
     }
     for name in BASELINES:
-        try:
-            program = own_program(task, name)
-        except TaskError as error:
-            problems.append(Problem(error.message, error.hint))
-            continue
-        if program is not None:
-            faults = _form_problems(program, tuple(inputs)) or _value_faults(program, inputs)
-            problems += faults or _contradictions(task, name, program, inputs)
+        with noted(problems):
+            if program := own_program(task, name):
+                faults = _form_problems(program, tuple(inputs)) or _value_faults(program, inputs)
+                problems += faults or _contradictions(task, name, program, inputs)
     return problems
 
 
 def metric_problems(task: Task) -> list[Problem]:
     """Check the form of the task's `metric`, if it has one."""
-    try:
-        program = own_program(task, METRIC)
-    except TaskError as error:
-        return [Problem(error.message, error.hint)]
-    if program is None:
-        return []
-    hint = f"choose another name: `{METRIC}` has an input of that name"
-    hidden = [
-        Problem(f"variable `{name}` is no input of `{METRIC}`", hint)
-        for name in METRIC_EXTRAS
-        if name in task.declared()
-    ]
-    return hidden or _form_problems(program, metric_input_names(task.declared()))
+    problems: list[Problem] = []
+    with noted(problems):
+        if program := own_program(task, METRIC):
+            hint = f"choose another name: `{METRIC}` has an input of that name"
+            names = [name for name in METRIC_EXTRAS if name in task.declared()]
+            problems += [Problem(f"variable `{name}` is no input of `{METRIC}`", hint) for name in names]
+            problems += [] if names else _form_problems(program, metric_input_names(task.declared()))
+    return problems
 
 
 def _form_problems(program: OwnProgram, names: Sequence[str]) -> list[Problem]:

@@ -74,13 +74,13 @@ class Known(NamedTuple):
         space: Space of its observations.
         coder: Coder of its actions.
         variables: Variables from `info` and the observation, for a task that declares none.
+        steps: Its own time limit, if known.
+        control_step_s: Duration of a control step [s]; 1 if unknown.
         entries: Variable to its entries of the observation.
         keys: Variable to key of `info`.
         info: Key of `info` to the shape of its values.
         success: Key of `info` for success.
-        steps: Its own time limit, if known.
         threshold: Return from which it counts as solved, if it has one.
-        control_step_s: Duration of a control step [s]; 1 if unknown.
         model_file: File of its MuJoCo model, if quantities can be read off it.
         agents: Names of its agents, if there are several.
     """
@@ -89,13 +89,13 @@ class Known(NamedTuple):
     space: spaces.Space[Any]
     coder: ActionCoder
     variables: dict[str, Var]
-    entries: dict[str, slice]
-    keys: dict[str, str]
-    info: dict[str, tuple[int, ...]]
-    success: str
     steps: int | None
-    threshold: float | None
     control_step_s: float
+    entries: Mapping[str, slice] = {}
+    keys: Mapping[str, str] = {}
+    info: Mapping[str, tuple[int, ...]] = {}
+    success: str = ""
+    threshold: float | None = None
     model_file: Path | None = None
     agents: tuple[str, ...] = ()
 
@@ -152,9 +152,10 @@ class GymTask(Task):
         """
         if variables := super().declared() or cls.known().variables:
             return variables
+        name = cls.env.__name__ if inspect.isclass(cls.env) else repr(cls.env)
         raise TaskError(
             f"{cls.known().kind.__name__} offers no numbers that a reward could read: it observes pictures",
-            f"write a task file with `class MyTask(GymTask):`, `env = {env_name(cls)}`,"
+            f"write a task file with `class MyTask(GymTask):`, `env = {name}`,"
             ' `height = Var("m", "...")`, and compute it in `variables(self, obs, info)`',
         )
 
@@ -238,11 +239,7 @@ class GymTask(Task):
         return GymVecEnv(self.path, make, self._reading(), facts.coder, seeds, envs_per_seed, **options)
 
     def _reading(self) -> GymReading:
-        """Return what is read of the environment: the variables of the task file, or those on offer.
-
-        Raises:
-            TaskError: A variable is a quantity of a MuJoCo model, and there is none.
-        """
+        """Return what is read of the environment: the variables of the task file, or those on offer."""
         facts, declared = self.known(), self.declared()
         offered = not super().declared()
         package = __name__.removesuffix("gym_task")  # differs in an exported environment
@@ -282,19 +279,12 @@ class GymTask(Task):
             return ()
 
 
-def env_name(task: type[GymTask]) -> str:
-    """Return the environment as its task file names it."""
-    return task.env.__name__ if inspect.isclass(task.env) else repr(task.env)
-
-
 # Making an environment.
 
 
 def _made(task: type[GymTask], steps: int | None = None, *, pictures: bool = False) -> gymnasium.Env[Any, Any]:
     """Make an environment of a task, with a time limit of at least `steps`."""
     env, options = task.env, dict(task.env_options)
-    if "max_episode_steps" in options:
-        raise TaskError("`env_options` has `max_episode_steps`", "write `episode_steps = ...` in the class")
     if pictures:
         options |= {"render_mode": "rgb_array"}
     if isinstance(env, gymnasium.Env):
@@ -354,7 +344,7 @@ def _look(task: type[GymTask]) -> Known:
         spec = getattr(env, "spec", None)
         first = _first_episode(env)
         infos, rewards = first.infos[:LOOKED_AT], first.rewards[:LOOKED_AT]
-        step_s = _control_step_s(env.unwrapped)
+        step_s = step_seconds(env.unwrapped)
         file = loaded.model_file(env) if (loaded := of_mujoco()) else None
         env.close()
     if (size := spaces.flatdim(space)) > MOST_SEEN:
@@ -387,7 +377,8 @@ def _look(task: type[GymTask]) -> Known:
     )
 
 
-def _control_step_s(env: Any) -> float:
+def step_seconds(env: Any) -> float:
+    """Return the duration of a control step of an environment [s]; 1 if it does not tell."""
     step_s = getattr(env, "dt", None)
     if isinstance(step_s, float | int | np.number):  # some environments have a method of that name
         return float(step_s)
@@ -436,9 +427,7 @@ def _misfit(observation: Any, space: spaces.Space[Any], name: str = "the observa
     if isinstance(space, spaces.Dict):
         if not isinstance(observation, Mapping):
             return f"{name} is {type(observation).__name__}, the space a Dict"
-        missing = [key for key in space if key not in observation]
-        faults = [_misfit(observation[key], part, f"`{key}`") for key, part in space.items() if key not in missing]
-        return f"{name} has no `{missing[0]}`, the space has" if missing else next(filter(None, faults), "")
+        return next(filter(None, (_misfit(observation[key], part, f"`{key}`") for key, part in space.items())), "")
     if isinstance(space, spaces.Box) and np.size(observation) != np.prod(space.shape):
         return f"{name} has shape {np.shape(observation)}, the space {space.shape}"
     if isinstance(space, spaces.Box) and not np.isfinite(np.asarray(observation, dtype=np.float32)).all():

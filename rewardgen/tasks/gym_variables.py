@@ -13,6 +13,7 @@ import numpy as np
 from gymnasium import spaces
 
 from rewardgen.core.errors import TaskError
+from rewardgen.core.text import distinct
 from rewardgen.sim.variables import Var
 
 _MOST_SCALARS = 16
@@ -46,7 +47,7 @@ _DOCUMENTED = {
 def observation_variables(size: int, keyed: Mapping[str, int], kind: type = object) -> dict[str, Var]:
     """Return variables for the `size` entries of an observation of a kind; a dict observation has entries by key."""
     if keyed:
-        names = _distinct([_name(key) or "observed" for key in keyed])
+        names = distinct([_name(key) or "observed" for key in keyed])
         return {
             name: Var("1", f"`{key}` of the observation", tuple(f"{name}_{part}" for part in range(count)))
             for name, (key, count) in zip(names, keyed.items(), strict=True)
@@ -146,15 +147,6 @@ def _section(text: str, title: str) -> str:
     """Return the text under a heading of a documentation, without its links; empty without one."""
     section = re.search(rf"^#+ *{title}\s*\n(.*?)(?=^#|\Z)", text, re.M | re.S)
     return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", section[1]).strip()[:_LONGEST] if section else ""
-
-
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Number names that occur again."""
-    distinct: list[str] = []
-    for name in names:
-        choices = [name, *(f"{name}_{number}" for number in range(2, len(names) + 2))]
-        distinct.append(next(choice for choice in choices if choice not in distinct))
-    return distinct
 
 
 def _name(key: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from rewardgen.core.errors import TaskError
 from rewardgen.reward.signature import ENTRY
-from rewardgen.sim.contract import Problem
+from rewardgen.sim.contract import Problem, noted
 from rewardgen.tasks.protocol import BASELINES, Baseline, Task
 
 PACKAGE = __name__.removesuffix("tasks.members")
@@ -59,12 +59,10 @@ def first_paragraph(task: Task, method: str) -> str:
 
 def wording_problems(task: Task) -> list[Problem]:
     """Find every docstring that the task card lacks."""
-    problems = []
+    problems: list[Problem] = []
     for method in ("", *WORDED):
-        try:
+        with noted(problems):
             first_paragraph(task, method) if method else description(task)
-        except TaskError as error:
-            problems.append(Problem(error.message, error.hint))
     return problems
 
 

@@ -55,11 +55,6 @@ class Metric:
     def __init__(self, source: str) -> None:
         self._program = compile_reward(source)
 
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Names of its inputs."""
-        return self._program.inputs
-
     def __call__(self, episode: Episode) -> EpisodeMeasures:
         """Measure N whole episodes.
 

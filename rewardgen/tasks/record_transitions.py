@@ -60,6 +60,9 @@ def record_transitions(task: Task, expert: ActFunction | None = None) -> Transit
         if observation is not None:
             pieces.append(_roll(many, observation, noise, "perturbed", _PERTURBED_STEPS))
     transitions = _joined(pieces)
+    reached = {name: value[transitions.reachable & transitions.beginners] for name, value in transitions.inputs.items()}
+    named = {name for invariance in task.invariances for name in variables_of(invariance)}
+    others = {name: variable for name, variable in task.declared().items() if name not in named}
     facts = TransitionFacts(
         episode_steps=task.episode_steps,
         observations=transitions.facts.observations,
@@ -68,18 +71,10 @@ def record_transitions(task: Task, expert: ActFunction | None = None) -> Transit
         ends_early=bool(many.causes) and (ENDED not in many.causes or bool(transitions.terminated.any())),
         bounds=_bounds(task, many, transitions.inputs),
         pairs=task.pairs,
-        invariances=_invariances(task, transitions),
+        invariances=(*task.invariances, *_implied_invariances(others, reached)),
         flags=tuple(_flags(task.declared(), transitions.inputs)),
     )
     return replace(transitions, facts=facts)
-
-
-def _invariances(task: Task, transitions: TransitionSet) -> tuple[Invariance, ...]:
-    """Return the declared invariances, and those that the wording of other variables implies."""
-    reached = {name: value[transitions.reachable & transitions.beginners] for name, value in transitions.inputs.items()}
-    named = {name for invariance in task.invariances for name in variables_of(invariance)}
-    others = {name: variable for name, variable in task.declared().items() if name not in named}
-    return (*task.invariances, *_implied_invariances(others, reached))
 
 
 def _unsteady(envs: VecEnv, expert: ActFunction) -> ActFunction:
@@ -155,9 +150,7 @@ def _joined(pieces: Sequence[TransitionSet]) -> TransitionSet:
 def _implied_invariances(declared: Mapping[str, Var], inputs: Mapping[str, Tensor]) -> Iterator[Invariance]:
     """Yield changes of orientations and angles that mean nothing: a quaternion's sign, an angle's seam, full turns.
 
-    Args:
-        declared: The task's variables by name.
-        inputs: Their values in states that policies reach, (M, ...).
+    `inputs` are values of the variables in states that policies reach, (M, ...).
     """
     for name, variable in declared.items():
         if len(variable.parts) == 4 and {part.lower().rsplit("_", 1)[-1] for part in variable.parts} in _QUATERNIONS:

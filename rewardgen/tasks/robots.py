@@ -13,7 +13,7 @@ from typing import Any, Literal
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.resources import PACKAGES, SHIPPED, model_asset, package_models
 from rewardgen.core.schema import Frozen
-from rewardgen.core.text import quoted, visible
+from rewardgen.core.text import plain, quoted
 from rewardgen.sandbox.grants import included_reads
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.loading import shipped_tasks
@@ -243,22 +243,17 @@ def scaffold(robot: str, model: str, catalogue: Catalogue, words: str = "") -> s
     used = {re.match(r"\w+", entry.code).group() for entry in catalogue.entries}  # type: ignore[union-attr]
     name = "".join(part.capitalize() for part in re.findall(r"[A-Za-z0-9]+", robot)) + "Task"
     return _SCAFFOLD.format(
-        title=_plain(f"A task for {robot}."),
+        title=plain(f"A task for {robot}."),
         imports=", ".join(sorted({*used, "MujocoTask", "Outside"})),
         name=f"Robot{name}" if name[0].isdigit() else name,
-        words=_plain(words) or "TODO: say what the robot is, and what it should do.",
+        words=plain(words) or "TODO: say what the robot is, and what it should do.",
         model=quoted(model),
         frame_skip=frame_skip,
         episode_steps=round(_EPISODE_S / step_s),
         variables="\n".join(line for entry in catalogue.entries for line in _declared(entry)),
-        keyframes=_plain(f"The model's keyframes: {', '.join(catalogue.keyframes[:8]) or 'none'}."),
+        keyframes=plain(f"The model's keyframes: {', '.join(catalogue.keyframes[:8]) or 'none'}."),
         scalar=next(entry.name for entry in catalogue.entries if not entry.parts),
     )
-
-
-def _plain(text: str) -> str:
-    """Return foreign text on one line, so that it cannot end a docstring or a comment."""
-    return " ".join(visible(text).split()).replace("\\", "/").replace('"', "'")
 
 
 def _declared(entry: Entry) -> list[str]:

@@ -12,7 +12,7 @@ import torch
 
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.tasks.draft.language import Draft, read_draft
-from rewardgen.tasks.draft.sketches import Sketches, TaskLook, judge_metric
+from rewardgen.tasks.draft.sketches import Sketches, TaskLook, _repeated, judge_metric
 from rewardgen.tasks.draft.trial import SEED, contradicted, drawn, policies, probe_result, start_of, tried
 from rewardgen.tasks.loading import load_task
 from tests.tasks.planted_faults import PLANTED
@@ -21,6 +21,11 @@ RECORDED = Path(__file__).parents[1] / "recorded" / "words"
 CASES = sorted(path.parent.name for path in RECORDED.glob("*/task.py"))
 POLICIES = ("zero", "random", "lowest", "highest")
 """Policies that know nothing; `start_of` takes the first one's env."""
+
+
+def written_out(sketch):
+    cycle = sketch.pop("repeat", None)
+    return sketch | ({"keyframes": _repeated(sketch["keyframes"], **cycle)} if cycle else {})
 
 
 class Case:
@@ -37,7 +42,7 @@ class Case:
         self.episodes = {name: recording.episode.of_envs(slice(at, at + 1)) for at, name in enumerate(POLICIES)}
         self.start = start_of(recording)
         kept = json.loads((RECORDED / name / "sketches.json").read_text())
-        self.authors = [Sketches.model_validate(each) for each in kept["sketches"]]
+        self.authors = [Sketches(sketches=tuple(map(written_out, each["sketches"]))) for each in kept["sketches"]]
 
     def verdict(self, file):
         task = load_task(str(file))

@@ -41,11 +41,7 @@ def flag_of(role: str) -> str:
 
 
 class AgentsCoder(ActionCoder):
-    """The actions of all agents of a game, in rows as long as the longest action.
-
-    Raises:
-        TaskError: The spaces are of different kinds, or of a kind that no trainer learns.
-    """
+    """The actions of all agents of a game, in rows as long as the longest action."""
 
     def __init__(self, actions: Sequence[spaces.Space[Any]]) -> None:
         self.coders = [ActionCoder(space) for space in actions]
@@ -79,9 +75,6 @@ class ParallelVecEnv(GymVecEnv):
 
     A learner has one policy for all of them. Shorter observations end in zeros; with several roles, one number per role
     follows. An agent that leaves before its game ends is a row of zeros until then.
-
-    Raises:
-        TaskError: The environment raised, or the variables break their contract.
     """
 
     def __init__(

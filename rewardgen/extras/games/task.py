@@ -21,7 +21,7 @@ from rewardgen.sim.episodes import Episode
 from rewardgen.sim.gym_env import env_faults, readable
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import ENV_REWARD
-from rewardgen.tasks.gym_task import LOOKED_AT, MOST_LOOKED_AT, GymTask, Known, first_made
+from rewardgen.tasks.gym_task import LOOKED_AT, MOST_LOOKED_AT, GymTask, Known, first_made, step_seconds
 from rewardgen.tasks.gym_variables import (
     entries_of,
     info_variable,
@@ -45,11 +45,7 @@ class ParallelTask(GymTask):
 
     @classmethod
     def known(cls) -> Known:
-        """Return what one episode of the environment shows.
-
-        Raises:
-            TaskError: The environment cannot be made or learned.
-        """
+        """Return what one episode of the environment shows."""
         return _look(cls)
 
     @classmethod
@@ -169,7 +165,7 @@ def _look(task: type[ParallelTask]) -> Known:
         observed = [readable(env.observation_space(agent)) for agent in agents]
         coder = AgentsCoder([env.action_space(agent) for agent in agents])
         infos, rewards, truncated_at = _first_episode(env, agents)
-        fps = (getattr(env, "metadata", None) or {}).get("render_fps")
+        step_s = step_seconds(env)
         env.close()
     first = agents[0]
     seen = {} if any(map(is_picture, observed)) else observation_variables(observed_size(observed), {})
@@ -188,8 +184,7 @@ def _look(task: type[ParallelTask]) -> Known:
         info=kept_keys(every),
         success=success_key(every),
         steps=truncated_at,
-        threshold=None,
-        control_step_s=1.0 / fps if fps else 1.0,
+        control_step_s=step_s,
         agents=agents,
     )
 

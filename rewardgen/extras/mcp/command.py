@@ -8,11 +8,7 @@ from rewardgen.core.extras import install_hint
 
 
 def serve() -> None:
-    """Serve the tools over stdin and stdout until the client leaves.
-
-    Raises:
-        UsageError: The package mcp is not installed.
-    """
+    """Serve the tools over stdin and stdout until the client leaves."""
     try:
         from rewardgen.extras.mcp.server import make_server
     except ImportError as error:

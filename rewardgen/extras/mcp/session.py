@@ -92,23 +92,14 @@ class Session:
     async def call(
         self, command: str, *arguments: str, options: Mapping[str, Any] | None = None, seconds: float = WAIT_S
     ) -> str:
-        """Run a command with options by name, and return its output, or that of the first seconds.
-
-        Raises:
-            ToolError: The command failed.
-        """
+        """Run a command with options by name, and return its output, or that of the first seconds."""
         words = (*command.split(), *_words(options or {}))
         if new := tuple(sentence for sentence in _concerns(options or {}) if sentence not in self._agreed):
             return self._asked(ConsentQuestion("\n".join(new), words, arguments, new))
         return await self._start(words, arguments, seconds)
 
     async def news(self, number: int, seconds: float) -> str:
-        """Wait for a job, and return what the command printed.
-
-        Raises:
-            ToolError: The command failed.
-            UsageError: There is no such job.
-        """
+        """Wait for a job, and return what the command printed."""
         job = self._job(number)
         code, text = await job.ended(seconds), job.output(job.told)
         if code is None:
@@ -120,11 +111,7 @@ class Session:
         return text or f"job {number} has ended"
 
     async def stop(self, number: int) -> str:
-        """Interrupt a job, kill it if it does not end, and return its last words.
-
-        Raises:
-            UsageError: There is no such job.
-        """
+        """Interrupt a job, kill it if it does not end, and return its last words."""
         job = self._job(number)
         job.signal(signal.SIGINT)
         if await job.ended(_GRACE_S) is None:
@@ -132,21 +119,13 @@ class Session:
         return job.output(job.told) or f"job {number} has ended"
 
     def question(self, number: int) -> ConsentQuestion:
-        """Return an open question.
-
-        Raises:
-            ToolError: The question is not open.
-        """
+        """Return an open question."""
         if not 1 <= number <= len(self._questions) or number in self._closed:
             raise ToolError(f"error: question {number} is not open\n\nhint: call the tool again, which asks again")
         return self._questions[number - 1]
 
     async def answered(self, number: int, agree: bool) -> str:
-        """Close a question, and go on if the user agreed.
-
-        Raises:
-            ToolError: The user did not agree, or the command failed.
-        """
+        """Close a question, and go on if the user agreed."""
         question = self.question(number)
         self._closed.add(number)
         if not agree:

@@ -79,11 +79,7 @@ class Batch(ManagerBasedRlEnv):
 
 
 def made(path: Path, config: Any, device: str, kernels: Path | None = None) -> Batch:
-    """Make envs of mjlab, without its printing.
-
-    Raises:
-        TaskError: mjlab raised.
-    """
+    """Make envs of mjlab, without its printing."""
     wp.config.log_level = wp.LOG_ERROR
     if kernels and wp.config.kernel_cache_dir is None:
         wp.config.kernel_cache_dir = str(_copied(kernels))
@@ -115,20 +111,7 @@ def observed(groups: Mapping[str, Any]) -> Tensor:
 
 
 class MjlabVecEnv(VecEnv):
-    """The `VecEnv` of mjlab's environments.
-
-    Args:
-        path: The task file, for messages.
-        env: N fresh environments.
-        declared: The variables by name.
-        read: From the environments to the variables, (N, ...) each.
-        coder: Of the actions.
-        seeds: One seed per N / len(seeds) environments.
-        episode_steps: Control steps of a full episode.
-
-    Raises:
-        TaskError: mjlab raised, or the variables break their contract.
-    """
+    """The `VecEnv` of mjlab's environments."""
 
     def __init__(
         self,

@@ -65,11 +65,7 @@ class MjlabTask(GymTask):
 
     @classmethod
     def known(cls) -> Known:
-        """Return what one env shows.
-
-        Raises:
-            TaskError: mjlab is not installed, has no such task, or the task observes pictures.
-        """
+        """Return what one env shows."""
         return _look(cls)
 
     def variables(self, env: Any) -> Mapping[str, Tensor]:  # type: ignore[override]
@@ -93,11 +89,7 @@ class MjlabTask(GymTask):
         device: Device = "cpu",
         pictures: bool = False,
     ) -> VecEnv:
-        """Environments; see `Task.make_envs`.
-
-        Raises:
-            TaskError: mjlab cannot make them, or pictures are asked for.
-        """
+        """Environments; see `Task.make_envs`."""
         if pictures:
             raise TaskError("environments of mjlab are not filmed here", "play the exported policy with mjlab's viewer")
         known = self.known()
@@ -163,11 +155,7 @@ def compile_kernels(path: str, folder: str) -> None:
 
 
 def _registry(name: str) -> Any:
-    """Return the registry of mjlab, after checking that it has a task.
-
-    Raises:
-        TaskError: mjlab is not installed, or has no such task.
-    """
+    """Return the registry of mjlab, after checking that it has a task."""
     for key, value in _WITHOUT_PROGRAMS.items():
         os.environ.setdefault(key, value)
     try:
@@ -195,12 +183,7 @@ def _look(task: type[MjlabTask]) -> Known:
         space=spaces.Box(-np.inf, np.inf, (size,)),
         coder=ActionCoder(spaces.Box(-limit, limit), _action_parts(env)),
         variables={name: variable for name, (variable, _) in offered.items()},
-        entries={},
-        keys={},
-        info={},
-        success="",
         steps=int(env.max_episode_length),
-        threshold=None,
         control_step_s=float(env.step_dt),
     )
 

@@ -95,16 +95,7 @@ def order_of(job: ExecutorSetup, task: PackedTask) -> dict[str, Any]:
 
 
 def result_of(news: dict[str, Any], read: Callable[[str], bytes], folder: Path) -> SliceResult:
-    """Return a result from a node, with its files written to the folder.
-
-    Args:
-        news: The message of `train_on_node`.
-        read: Reads a file of the result by name.
-        folder: Folder of policies.
-
-    Raises:
-        RewardgenError: The node reports it.
-    """
+    """Return a result from a node, with its files written to the folder."""
     if "slice" not in news:
         raise _ERRORS.get(news["error"], MachineError)(news["message"], news["hint"])
     result = SliceResult.model_validate(news["slice"])

@@ -34,11 +34,7 @@ class PackedTask(NamedTuple):
 
 
 def packed(reference: str, files: Iterable[str]) -> tuple[PackedTask, dict[str, bytes]]:
-    """Pack a task, and its files by their path in the folder that they share.
-
-    Raises:
-        TaskError: A file cannot be read, or the files are too large.
-    """
+    """Pack a task, and its files by their path in the folder that they share."""
     if reference in shipped_tasks():
         return PackedTask(reference, ""), {}
     task = resolve_task(reference)
@@ -58,11 +54,7 @@ def packed(reference: str, files: Iterable[str]) -> tuple[PackedTask, dict[str, 
 
 
 def unpacked(task: PackedTask, fetch: Callable[[], Mapping[str, bytes]]) -> str:
-    """Unpack a task's files, unless they are here already, and return its reference on this machine.
-
-    Raises:
-        MachineError: The files cannot be written.
-    """
+    """Unpack a task's files, unless they are here already, and return its reference on this machine."""
     if not task.digest:
         return task.reference
     try:

@@ -149,11 +149,7 @@ def _in_brief(error: BaseException) -> str:
 
 
 def _connected(address: str | None) -> Any:
-    """Return Ray, connected to a cluster; an existing connection is used.
-
-    Raises:
-        MachineError: There is no cluster, or it has another version.
-    """
+    """Return Ray, connected to a cluster; an existing connection is used."""
     ray = require_ray()
     if ray.is_initialized():
         return ray
@@ -174,12 +170,7 @@ def _connected(address: str | None) -> Any:
 
 
 def _reach(address: str) -> None:
-    """Check an address: Ray itself tries for two minutes, then ends the process.
-
-    Raises:
-        OSError: Nobody listens there.
-        ValueError: The address is malformed.
-    """
+    """Check an address: Ray itself tries for two minutes, then ends the process."""
     if address == "auto":
         return
     parts = urlsplit(f"//{address}")

@@ -100,11 +100,7 @@ class RslRlTraining(SliceTraining):
 
 
 def runner_of(task: Task, settings: RslRlSettings) -> tuple[Any, dict[str, Any]]:
-    """Return the class of a task's runner and its configuration: the task's own, else the usual one.
-
-    Raises:
-        TaskError: RSL-RL is not installed.
-    """
+    """Return the class of a task's runner and its configuration: the task's own, else the usual one."""
     os.environ.setdefault("GIT_PYTHON_REFRESH", "quiet")  # otherwise git starts at import
     try:
         from rsl_rl.runners import OnPolicyRunner  # pyright: ignore[reportMissingImports]
@@ -130,11 +126,7 @@ def _parts(*values: Any) -> bool:
 
 
 def _plain(actor: dict[str, Any]) -> Activation:
-    """Return the activation of a policy that is a plain network.
-
-    Raises:
-        TaskError: The policy is none.
-    """
+    """Return the activation of a policy that is a plain network."""
     kinds = actor["class_name"], (actor.get("distribution_cfg") or {}).get("class_name"), actor["activation"]
     if kinds[:2] != ("MLPModel", "GaussianDistribution") or kinds[2] not in get_args(Activation):
         message = f"a policy that is a {kinds[0]} with {kinds[1]} and `{kinds[2]}` cannot be saved"

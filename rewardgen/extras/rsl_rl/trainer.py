@@ -23,11 +23,7 @@ TRAIN_RSL_RL = register(
 
 
 def rsl_rl_trainer(setup: TrainerSetup) -> ProcessTrainer:
-    """Make a trainer whose worker processes train slices one after another; on a GPU one process.
-
-    Raises:
-        MachineError: RSL-RL is not installed.
-    """
+    """Make a trainer whose worker processes train slices one after another; on a GPU one process."""
     if not find_spec("rsl_rl"):
         raise MachineError("the trainer `rsl-rl` needs RSL-RL, which is not installed", install_hint("rsl-rl"))
     return trainer_on(setup, TRAIN_RSL_RL)

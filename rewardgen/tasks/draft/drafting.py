@@ -20,7 +20,7 @@ from rewardgen.reward.extraction import extract_class
 from rewardgen.sandbox.jobs import register
 from rewardgen.store.messages import LLMRequest, Message
 from rewardgen.store.records import Finding
-from rewardgen.tasks.draft.language import Draft, read_draft
+from rewardgen.tasks.draft.language import Draft, about_draft, read_draft
 from rewardgen.tasks.draft.sketches import (
     MetricTest,
     Sketches,
@@ -172,7 +172,7 @@ class _Drafting:
             return draft
         path = self._written(draft)
         look = await asyncio.to_thread(look_at, str(path))
-        return [_finding(message, hint) for message, hint in look.problems] or _Attempt(draft, path, look, reply)
+        return [about_draft(*problem) for problem in look.problems] or _Attempt(draft, path, look, reply)
 
     async def _reply(self) -> str:
         self._calls += 1
@@ -281,10 +281,6 @@ def chosen_entries(entries: Sequence[Entry], words: str) -> list[Entry]:
 
 def _standing(drafted: DraftedTask) -> tuple[bool, int, int]:
     return drafted.holds, drafted.trial.verdict.agreeing if drafted.trial else 0, drafted.drafts
-
-
-def _finding(message: str, hint: str) -> Finding:
-    return Finding(gate="language", detector="draft", severity="reject", message=message, hint=hint)
 
 
 def _evidence(test: MetricTest, look: TaskLook) -> str:

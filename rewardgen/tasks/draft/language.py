@@ -16,7 +16,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from rewardgen.core.errors import nearest
-from rewardgen.core.text import quoted, visible
+from rewardgen.core.text import plain, quoted
 from rewardgen.reward.extraction import extract_class
 from rewardgen.reward.language import check_language
 from rewardgen.reward.parsing import MAX_FINDINGS, parse_source
@@ -90,10 +90,9 @@ class Draft(NamedTuple):
         ours = ["", f"    model = {quoted(model)}", f"    frame_skip = {frame_skip}"]
         ours += [] if self.metric else ["    fitness = None"]
         body = "\n".join([*lines[: self.settles], *ours, *lines[self.settles :]])
-        safe = " ".join(visible(title).split()).replace("\\", "/").replace('"', "'")
         imports = ", ".join(sorted({*self.uses, "MujocoTask"}))
         note = _NOTE if self.metric else _UNMEASURED
-        head = f'"""{safe}\n\n{note}\n"""\n\nfrom __future__ import annotations\n'
+        head = f'"""{plain(title)}\n\n{note}\n"""\n\nfrom __future__ import annotations\n'
         return f"{head}\nfrom rewardgen import {imports}\n\n\n{body}\n"
 
 
@@ -342,10 +341,12 @@ def _kind(node: ast.stmt) -> str:
 
 
 def _refusal(message: str, hint: str, node: ast.AST | None = None) -> Finding:
-    line = getattr(node, "lineno", None)
-    return Finding(
-        gate="language", detector="draft", severity="reject", message=f"the task {message}", hint=hint, line=line
-    )
+    return about_draft(f"the task {message}", hint, getattr(node, "lineno", None))
+
+
+def about_draft(message: str, hint: str, line: int | None = None) -> Finding:
+    """Return a fault for which a draft goes back to its author."""
+    return Finding(gate="language", detector="draft", severity="reject", message=message, hint=hint, line=line)
 
 
 def _about_task(finding: Finding, before: int = 0) -> Finding:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from rewardgen.core.errors import did_you_mean
 from rewardgen.core.formatting import number
@@ -45,15 +45,6 @@ class Sketch(Frozen):
     """Time since the start [s] and values of variables; a variable is linear between the keyframes that name it."""
     terminated: bool = False
     """True if its author says that a termination condition ends it at the last keyframe."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _write_out_repeat(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or "repeat" not in data:
-            return data
-        cycle = data["repeat"]
-        plain = {name: value for name, value in data.items() if name != "repeat"}
-        return plain | {"keyframes": _repeated(data["keyframes"], **cycle)} if cycle else plain
 
 
 class Sketches(Frozen):
