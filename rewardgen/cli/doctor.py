@@ -96,7 +96,6 @@ def doctor(
 
 
 def _machine() -> Iterator[Check]:
-    """Check packages, extras, cores and memory."""
     packages = cast("dict[str, str | None]", provenance()["packages"])
     if missing := [name for name, installed in packages.items() if not installed]:
         yield Check("packages", "fail", f"not installed: {', '.join(missing)}", f"`{install_hint()}`")
@@ -114,7 +113,6 @@ def _machine() -> Iterator[Check]:
 
 
 def _disk(runs_dir: Path) -> Iterator[Check]:
-    """Check that the folder of runs is writable and has room."""
     folder = next(path for path in (runs_dir.absolute(), *runs_dir.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryFile(dir=folder):
@@ -175,7 +173,6 @@ def _sandbox() -> Iterator[Check]:
 
 
 def _films() -> Check:
-    """Check that OpenGL renders films."""
     if backend := renderer():
         return Check("films", "ok", f"rendered by {backend}")
     return Check("films", "warn", f"{NO_OPENGL}, so there are no films", INSTALL_OPENGL)

@@ -37,11 +37,7 @@ def measure_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None
 
 
 def measure_task(task: Task, reference: str) -> MeasuredTask:
-    """Measure everything that a run needs of a task, named by `reference`.
-
-    Raises:
-        TaskError: The task breaks its contract.
-    """
+    """Measure everything that a run needs of a task, named by `reference`."""
     return MeasuredTask(
         card=measure_card(task, reference),
         baselines=baseline_sources(task),
@@ -60,11 +56,7 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
 def measure_card(
     task: Task, reference: str | None = None, recordings: Mapping[TrivialPolicy, Recording] | None = None
 ) -> TaskCard:
-    """Describe a task from its class and from episodes of two trivial policies, which are recorded here by default.
-
-    Raises:
-        TaskError: The task breaks its contract.
-    """
+    """Describe a task from its class and from episodes of two trivial policies, which are recorded here by default."""
     envs = task.make_envs([_PROBE_SEED], PROBE_ENVS)
     seen: list[Step] = []
     if recordings is None:
@@ -166,11 +158,7 @@ def _ends_pay(episodes: Sequence[Episode]) -> bool:
 
 
 def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProbe:
-    """Measure the episodes of a trivial policy, means over the episodes.
-
-    Raises:
-        TaskError: The task's fitness or success breaks the contract.
-    """
+    """Measure the episodes of a trivial policy, means over the episodes."""
     measures = measure_episodes(task, recording.episode)
     return PolicyProbe(
         policy=policy,

@@ -176,11 +176,7 @@ def finiteness_problems(recording: Recording, policy: str) -> list[Problem]:
 
 
 def independence_problems(task: Task) -> list[Problem]:
-    """Check that a seed gives the same episodes again, and the same among other envs as alone.
-
-    Raises:
-        TaskError: Task code raised.
-    """
+    """Check that a seed gives the same episodes again, and the same among other envs as alone."""
     first, again = (_trace(task.make_envs([_ALONE], _GROUP), 1) for _ in range(2))
     if not _close(first, again):
         hint = "keep nothing on the task between calls, and draw all random numbers from `draw`"
@@ -213,11 +209,7 @@ def _close(one: Tensor, other: Tensor) -> bool:
 
 
 def measurement_problems(task: Task, episode: Episode, together: int = 1) -> list[Problem]:
-    """Check that fitness and success read only the steps lived, and each env (or game of `together` agents) alone.
-
-    Raises:
-        TaskError: Fitness or success raised or broke the contract.
-    """
+    """Check that fitness and success read only the steps lived, and each env (or game of `together` agents) alone."""
     measures, problems = measure_episodes(task, episode), []
     if not _equal(measures, measure_episodes(task, _with_other_padding(episode))):
         hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each env's length"

@@ -119,11 +119,7 @@ class GymTask(Task):
     """Duration of a control step [s]; by default the environment's `dt`, or 1 / `render_fps`, or 1."""
 
     def __new__(cls) -> Self:
-        """Make a task.
-
-        Raises:
-            TaskError: The class has a member of tasks on MuJoCo models, which nothing would read.
-        """
+        """Make a task."""
         classes = [base for base in cls.__mro__ if not base.__module__.startswith(_PACKAGE)]
         if unread := [name for name in _OF_MODELS if any(name in vars(base) for base in classes)]:
             message = f"`{unread[0]}` is a member of tasks on MuJoCo models, and this task is on an environment"

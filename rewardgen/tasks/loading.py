@@ -145,16 +145,11 @@ def _gym_task_file(env: str) -> Path:
     text = _GYM_TASK.format(env=env)
     base = Path(os.environ.get("XDG_DATA_HOME", ""))
     name = re.sub(r"[^\w.-]+", "-", env)
-    try:
-        folder = (base if base.is_absolute() else Path.home() / ".local" / "share") / "rewardgen" / "tasks"
-        path = folder / hashlib.sha256(text.encode()).hexdigest()[:12] / f"{name}.py"
-        if not path.is_file() or path.read_text() != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomic(path, text)
-        return path.resolve()
-    except (OSError, RuntimeError) as error:
-        message = f"cannot write the task file of {env}: {error}"
-        raise TaskError(message, f"write one: `class MyTask(GymTask): env = {env!r}`, and name the file") from error
+    folder = (base if base.is_absolute() else Path.home() / ".local" / "share") / "rewardgen" / "tasks"
+    path = folder / hashlib.sha256(text.encode()).hexdigest()[:12] / f"{name}.py"
+    if not path.is_file() or path.read_text() != text:
+        write_atomic(path, text)
+    return path.resolve()
 
 
 def lasting_reference(reference: str) -> str:
@@ -285,11 +280,7 @@ class Registered(NamedTuple):
     """Reason why the task cannot be run; empty if it can."""
 
     def file(self) -> Path:
-        """Return the task file.
-
-        Raises:
-            TaskError: The entry is broken.
-        """
+        """Return the task file."""
         if self.path is None or self.problem:
             message = f"the task `{self.name}` of the installed package {self.package} is broken: {self.problem}"
             raise TaskError(message, f"install another version of {self.package}, or report it to its authors")

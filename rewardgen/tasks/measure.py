@@ -51,11 +51,7 @@ def measure(
     limits: Limits = MEASURING,
     on_message: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Run a job in a worker whose folder is deleted afterwards; `on_message` receives the job's messages.
-
-    Raises:
-        RewardgenError: As for `run_worker`.
-    """
+    """Run a job in a worker whose folder is deleted afterwards; `on_message` receives the job's messages."""
     with scratch_folder() as scratch:
         return run_worker(job, payload, limits=limits, scratch=scratch, on_message=on_message)
 

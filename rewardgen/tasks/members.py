@@ -110,11 +110,7 @@ def own_program(task: Task, name: Baseline | Literal["metric"]) -> OwnProgram | 
 
 
 def baseline_sources(task: Task) -> dict[str, str]:
-    """Return the sources of the task's own rewards by `human` and `sparse`; none without a fitness to compare them by.
-
-    Raises:
-        TaskError: As for `own_program`.
-    """
+    """Return the sources of the task's own rewards by `human` and `sparse`; none without a fitness to compare by."""
     names = BASELINES if task.has_fitness else ()
     programs = {name.removesuffix("_reward"): own_program(task, name) for name in names}
     return {name: program.source for name, program in programs.items() if program}

@@ -128,11 +128,7 @@ def metric_words(task: Task) -> dict[str, str]:
 
 
 def metric_inputs(episode: Episode, names: Collection[str]) -> dict[str, Tensor]:
-    """Return inputs of a metric, float32 and episodes first.
-
-    Raises:
-        RewardError: The episodes have no such variable.
-    """
+    """Return inputs of a metric, float32 and episodes first."""
     steps = torch.arange(episode.max_steps, device=episode.lengths.device)
     rows = torch.minimum(steps, episode.lengths[:, None] - 1)  # a recording may stop where its longest episode ends
     envs = torch.arange(len(rows), device=rows.device)[:, None]

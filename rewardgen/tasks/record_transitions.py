@@ -40,9 +40,6 @@ def record_transitions(task: Task, expert: ActFunction | None = None) -> Transit
     where states can be set, also with random actions after starts between the usual ones and joint positions over their
     whole ranges, so that a reward is also seen in states that only a trained policy reaches. Transitions of diverged
     envs are left out.
-
-    Raises:
-        TaskError: The task breaks its contract.
     """
     many, few = task.make_envs([_SEED], _MANY), task.make_envs([_SEED + 1], _FEW)
     pieces = [_roll(many, many.reset(), trivial_policies(many)["random"], "random", _RANDOM_STEPS)]

@@ -233,11 +233,7 @@ class {name}(MujocoTask):
 
 
 def scaffold(robot: str, model: str, catalogue: Catalogue, words: str = "") -> str:
-    """Return the text of a first task file: every variable of the robot is declared, the metric is missing.
-
-    Raises:
-        TaskError: The model has no actuator, or one without a control range.
-    """
+    """Return the text of a first task file: every variable of the robot is declared, the metric is missing."""
     require_actuators(robot, catalogue)
     frame_skip, step_s = control_of(catalogue)
     used = {re.match(r"\w+", entry.code).group() for entry in catalogue.entries}  # type: ignore[union-attr]

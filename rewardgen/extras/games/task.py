@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
@@ -142,8 +141,6 @@ def _made(task: type[ParallelTask], *, pictures: bool = False) -> Any:
     """Make an environment of a task."""
     env, options = task.env, dict(task.env_options) | ({"render_mode": "rgb_array"} if pictures else {})
     if isinstance(env, str):
-        if env in gymnasium.registry:
-            raise TaskError(f"{env} is an environment of one agent", "derive the class from `GymTask`")
         module, _, name = env.partition(":")
         env = getattr(importlib.import_module(module), name or "parallel_env")
     parallel = env(**options)
@@ -200,12 +197,10 @@ def _first_episode(
     rewards: dict[str, list[float]] = {agent: [] for agent in agents}
     for number in range(1, MOST_LOOKED_AT + 1):
         step = env.step({agent: env.action_space(agent).sample() for agent in env.agents})
-        if not (isinstance(step, tuple | list) and len(step) == 5):
-            hint = "return observations, rewards, terminations, truncations and infos: a dict each, by agent"
-            raise TaskError("`step` does not return five things", hint)
-        for agent in step[1]:
-            infos[agent].append(step[4].get(agent, {}))
-            rewards[agent].append(float(np.sum(step[1][agent])))
-        if not env.agents or all(step[2][agent] or step[3][agent] for agent in step[2]):
-            return infos, rewards, number if any(step[3].values()) else None
+        _, paid, terminated, truncated, news = step
+        for agent in paid:
+            infos[agent].append(news.get(agent, {}))
+            rewards[agent].append(float(np.sum(paid[agent])))
+        if not env.agents or all(terminated[agent] or truncated[agent] for agent in terminated):
+            return infos, rewards, number if any(truncated.values()) else None
     return infos, rewards, None

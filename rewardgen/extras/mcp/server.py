@@ -100,11 +100,7 @@ def make_server() -> MCPServer[Session]:
 
 
 class Tools:
-    """The tools; their names, arguments and docstrings are what an agent reads.
-
-    Args:
-        session: Its commands.
-    """
+    """The tools; their names, arguments and docstrings are what an agent reads."""
 
     def __init__(self, session: Session) -> None:
         self._session, self._call = session, session.call

@@ -21,11 +21,7 @@ _XYZ = ("x", "y", "z")
 
 
 def metaworld_env(name: str, render_mode: str | None = None) -> Any:
-    """Make an environment of Meta-World with an observed goal that is drawn in each episode.
-
-    Raises:
-        TaskError: Meta-World is not installed, or has no such task.
-    """
+    """Make an environment of Meta-World with an observed goal that is drawn in each episode."""
     try:
         kinds: Mapping[str, Any] = importlib.import_module("metaworld.env_dict").ALL_V3_ENVIRONMENTS
     except ModuleNotFoundError as error:

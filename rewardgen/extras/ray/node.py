@@ -52,12 +52,7 @@ def software() -> dict[str, str]:
 def train_on_node(
     expected: dict[str, str], order: dict[str, Any], fetch: Callable[[], Mapping[str, bytes]]
 ) -> Iterator[dict[str, Any]]:
-    """Train one candidate.
-
-    Args:
-        expected: `software` of the machine that the run is on.
-        order: The training, `order_of` with `reward` and `slices`.
-        fetch: Brings the files of the task.
+    """Train one candidate by an `order_of`, its `reward` and `slices`, if the software here is as `expected`.
 
     Yields:
         As they come: `{"progress": ...}` or `{"slice": result, "files": name to content}`; at last, if something is

@@ -43,13 +43,7 @@ def require_ray() -> Any:
 
 
 class RayTrainer:
-    """Trains each candidate on some node of a cluster, by an ordinary trainer.
-
-    Raises:
-        UsageError: Ray is not installed.
-        TaskError: A file of the task cannot be sent.
-        MachineError: The cluster cannot be reached, or has no CPU or GPU that a training needs.
-    """
+    """Trains each candidate on some node of a cluster, by an ordinary trainer."""
 
     def __init__(self, job: ExecutorSetup) -> None:
         setup = job.setup

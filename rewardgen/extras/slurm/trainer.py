@@ -75,13 +75,7 @@ class _Running:
 
 
 class SlurmTrainer:
-    """Trains each candidate as a job, by an ordinary trainer.
-
-    Raises:
-        UsageError: submitit is not installed, or the cluster is neither `slurm` nor `local`.
-        MachineError: Slurm is not here.
-        TaskError: A file of the task cannot be sent.
-    """
+    """Trains each candidate as a job, by an ordinary trainer."""
 
     def __init__(self, job: ExecutorSetup) -> None:
         self._submitit, self._setup, self._most = require_submitit(), job.setup, job.at_once

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.errors import ModelError
-from rewardgen.core.files import explain_os_error, write_atomic
+from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.prompts import render
@@ -208,10 +208,6 @@ class _Drafting:
     def _written(self, draft: Draft) -> Path:
         self._drafts += 1
         path = self._request.folder / f"draft-{self._drafts}.py"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise explain_os_error(path, error) from error
         write_atomic(path, task_file(draft, self._request, path))
         return path.resolve()
 
@@ -312,11 +308,7 @@ def _evidence(test: MetricTest, look: TaskLook) -> str:
 
 
 def look_at(task: str) -> TaskLook:
-    """Return a task's problems, or its card and the results of policies that know nothing, from a confined worker.
-
-    Raises:
-        RewardgenError: The worker failed.
-    """
+    """Return a task's problems, or its card and the results of policies that know nothing, from a confined worker."""
     return TaskLook.model_validate(measure(LOOK, {"task": task}))
 
 
@@ -355,11 +347,7 @@ async def _ask_author(llm: LLM, look: TaskLook, thread: list[Message], label: st
 
 
 def try_metric(task: str, look: TaskLook, words: str, authors: Sequence[Sketches]) -> MetricTest:
-    """Test a task's metric on sketches.
-
-    Raises:
-        RewardgenError: The worker failed.
-    """
+    """Test a task's metric on sketches."""
     drawings = [author.model_dump(mode="json") for author in authors]
     answer = measure(TRIAL, {"task": task, "start": look.start, "authors": drawings})
     results = [[SketchResult.model_validate(result) for result in author] for author in answer["authors"]]

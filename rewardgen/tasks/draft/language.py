@@ -97,12 +97,7 @@ class Draft(NamedTuple):
 
 
 def read_draft(reply: str, *, measured: bool = True) -> Draft | tuple[Finding, ...]:
-    """Return the task in a language model's reply, or the reasons against it.
-
-    Args:
-        reply: The reply.
-        measured: True for a task with a metric; False for one without a fitness.
-    """
+    """Return the task in a language model's reply, with a metric if it is `measured`, or the reasons against it."""
     source = extract_class(reply)
     if not source:
         return (_refusal("holds no class", "answer with one Python block that defines the class of the task"),)
