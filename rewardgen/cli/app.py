@@ -83,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return app(tokens, exit_on_error=False, print_error=False) or 0
     except CycloptsError as error:
-        return failures.report(failures.explain_usage(error, _command_words(app, tokens)))
+        command = " ".join(["rewardgen", *app.parse_commands(tokens)[0]])
+        return failures.report(failures.explain_usage(error, command))
     except (Exception, KeyboardInterrupt) as error:
         if len(tokens) != len(words):
             raise
@@ -116,8 +117,3 @@ def make_app() -> App:
             help_epilogue="",
         )
     return app
-
-
-def _command_words(app: App, tokens: Sequence[str]) -> str:
-    """The command as the user would type it."""
-    return " ".join(["rewardgen", *app.parse_commands(list(tokens))[0]])

@@ -29,7 +29,13 @@ def prompts(
         return _eject(eject, names, json)
     with using_prompts(own) as templates:
         _require_known(names, templates)
-        return _show(names, templates, json) if names else _list(templates, json)
+        if not names:
+            return _list(templates, json)
+        if json:
+            print_json({name: {"path": str(templates.file(name)), "text": templates.sources[name]} for name in names})
+        for name in () if json else names:
+            results().print_data(templates.sources[name].rstrip("\n"))
+    return 0
 
 
 def _list(templates: Templates, json: bool) -> int:
@@ -48,14 +54,6 @@ def _list(templates: Templates, json: bool) -> int:
         ("prompts designer/draft", "shows a prompt"),
         ("prompts --eject my_prompts", "copies them, to edit for `run --prompts my_prompts`"),
     )
-    return 0
-
-
-def _show(names: tuple[str, ...], templates: Templates, json: bool) -> int:
-    if json:
-        print_json({name: {"path": str(templates.file(name)), "text": templates.sources[name]} for name in names})
-    for name in () if json else names:
-        results().print_data(templates.sources[name].rstrip("\n"))
     return 0
 
 

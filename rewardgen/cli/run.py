@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 else:
     Options = _options()
 
-_TASK, _MODEL, _SAFETY = (Group(name, sort_key=list(GROUPS).index(name)) for name in ("Task", "Model", "Safety"))
+_TASK, _SAFETY = (Group(name, sort_key=list(GROUPS).index(name)) for name in ("Task", "Safety"))
 _OUTPUT = Group("Output", sort_key=len(GROUPS) - 1)
 ConfigFile = Annotated[
     Path | None,

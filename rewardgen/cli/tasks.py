@@ -54,7 +54,7 @@ def list_all(*, json: Json = False) -> int:
             mark = Text("not here", "red") if task.problem else Text("slow" if task.slow else "", "yellow")
             table.add_row(task.name, mark, Text(task.about, no_wrap=True, overflow="ellipsis"))
     results().print(table)
-    for why, members in groupby(sorted(tasks, key=lambda task: task.why), lambda task: task.why):
+    for why, members in groupby(sorted(tasks, key=lambda task: task.problem), lambda task: task.problem):
         if why:
             names = ", ".join(task.name or task.group for task in members)
             results().print(f"not here: {names}: {why}", soft_wrap=True)

@@ -19,7 +19,6 @@ from rewardgen.report.run_files import RunFiles
 from rewardgen.search.lifecycle import Confirm, EndedRun, agreed
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
-from rewardgen.store.journal import Listener
 from rewardgen.store.progress import follow
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages, results
@@ -44,13 +43,10 @@ def confirm(question: str, otherwise: str) -> None:
         raise UsageError("nothing was started", f"{otherwise}, or answer `y`")
 
 
-class Memory:
-    """Pass events on to a listener, and remember the run's id for the lines after an interruption."""
+class Memory(RunFiles):
+    """Remembers the run's id besides, for the lines after an interruption."""
 
-    def __init__(self, listener: Listener) -> None:
-        self.run_id = ""
-        self.progress, self.note, self.aside = listener.progress, listener.note, listener.aside
-        self._listener = listener
+    run_id = ""
 
     def confirm(self, yes: bool) -> Confirm:
         """Return a function that asks beside the display, or accepts everything if the user agreed already."""
@@ -64,7 +60,7 @@ class Memory:
     def event(self, event: Event, history: History) -> None:
         """See `Listener.event`."""
         self.run_id = history.run_id
-        self._listener.event(event, history)
+        super().event(event, history)
 
 
 def watch(work: Callable[[Memory], EndedRun], runs_dir: Path, command: str = "") -> EndedRun | None:
@@ -76,7 +72,7 @@ def watch(work: Callable[[Memory], EndedRun], runs_dir: Path, command: str = "")
     memory: Memory | None = None
     try:
         with display() as screen:
-            memory = Memory(RunFiles(screen, runs_dir))
+            memory = Memory(screen, runs_dir)
             return work(memory)
     except KeyboardInterrupt:
         if not (memory and memory.run_id):

@@ -44,14 +44,8 @@ class Listed(NamedTuple):
     path: Path | None
     slow: bool = False
     problem: str = ""
-    """Reason why the task cannot be run here; empty if it can."""
-    hint: str = ""
+    """Reason why the task cannot be run here, with the fix; empty if it can."""
     is_shipped: bool = False
-
-    @property
-    def why(self) -> str:
-        """Reason why it cannot be run here, and the fix; empty if it can."""
-        return "; ".join(filter(None, (self.problem, self.hint)))
 
 
 def listed_tasks() -> list[Listed]:
@@ -59,12 +53,12 @@ def listed_tasks() -> list[Listed]:
     shipped, tasks = shipped_tasks(), []
     for folder in GROUPS.names():
         group = GROUPS.get(folder)
-        problem = hint = ""
+        problem = ""
         if group.module and find_spec(group.module) is None:
-            problem = f"needs {group.module}"
-            hint = install_hint(group.extra) if group.extra else "see docs/environments.md"
+            fix = install_hint(group.extra) if group.extra else "see docs/environments.md"
+            problem = f"needs {group.module}; {fix}"
         paths = [path for path in shipped.values() if path.parent.name == folder]
-        tasks += [_read(Listed(path.stem, group.title, "", path, False, problem, hint, True)) for path in paths]
+        tasks += [_read(Listed(path.stem, group.title, "", path, False, problem, True)) for path in paths]
     for entry in registered_tasks(shipped):
         problem = entry.problem and f"of the package {entry.package}: {entry.problem}"
         tasks.append(_read(Listed(entry.name, entry.package, "", entry.path, False, problem)))

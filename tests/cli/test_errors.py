@@ -73,17 +73,6 @@ def test_a_task_file_that_raises_is_told_with_its_line(rewardgen, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_mjcf_that_does_not_load_is_told(rewardgen, tmp_path):
-    (tmp_path / "broken.xml").write_text("<mujoco><worldbody><geom type='spher'/></worldbody></mujoco>")
-    source = "from rewardgen import MujocoTask\n\n\nclass Broken(MujocoTask):\n    model = 'broken.xml'\n"
-    (tmp_path / "broken.py").write_text(source)
-    done = rewardgen("tasks", "show", "broken.py")
-    assert done.returncode == 2
-    assert "broken.xml" in done.stderr
-    assert "hint: " in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize(
     ("options", "told", "hint"),
     [

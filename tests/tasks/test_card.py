@@ -3,7 +3,6 @@ import math
 
 import pytest
 
-from rewardgen.core.errors import TaskError
 from rewardgen.reward.program import compile_reward
 from rewardgen.store.records import TaskCard
 from rewardgen.tasks.card import measure_job
@@ -73,11 +72,6 @@ def test_a_shipped_card_is_complete_and_finite(name):
         assert text.endswith(".") and "\n" not in text
 
 
-def test_a_task_without_words_has_no_card(tmp_path):
-    with pytest.raises(TaskError, match="`success` has no docstring"):
-        card_of(point(tmp_path, ('"""Within 10 cm of the origin at the end."""', "pass")))
-
-
 @pytest.mark.parametrize("name", [*shipped_tasks(), str(POINT)])
 def test_baselines_are_programs_in_the_reward_language(name):
     sources = baseline_sources(load_task(name))
@@ -91,12 +85,6 @@ def test_a_baselines_constants_and_comments_survive():
     human = baseline_sources(load_task(str(POINT)))["human"]
     assert compile_reward(human).tunables == {"effort_weight": 0.01}
     assert '"""Distance, speed and effort."""' in human
-
-
-def test_a_baseline_that_is_a_method_is_refused(tmp_path):
-    reference = point(tmp_path, ("@staticmethod\n    def sparse_reward(", "def sparse_reward(self, "))
-    with pytest.raises(TaskError, match="`sparse_reward` is not a static method"):
-        baseline_sources(load_task(reference))
 
 
 def test_variables_that_a_start_does_not_tell_are_not_offered_to_observe():

@@ -289,9 +289,3 @@ def test_what_can_never_touch_is_not_in_the_catalogue(tmp_path):
     )
     touching = [each.code for each in catalogue(tmp_path / "edges.xml").entries if "touches" in each.name]
     assert touching and not any("ball" in code for code in touching)
-
-
-def test_an_actuator_without_a_range_is_named(table):
-    table.write_text(TABLE.replace(' ctrlrange="-1 1" ctrllimited="true"', ""))
-    with pytest.raises(TaskError, match="without a control range: swing"):
-        scaffold("table", "table.xml", catalogue(table))

@@ -80,13 +80,6 @@ def test_a_method_that_raises_is_told_with_its_line(tmp_path, method):
     assert "fix" in found[0]["hint"]
 
 
-@pytest.mark.parametrize("name", ["prev_velocity", "torch", "left__velocity"])
-def test_a_variable_that_no_reward_can_name_is_told(tmp_path, name):
-    changes = ("    velocity = Var", f"    {name} = Var"), ('"velocity": sim', f'"{name}": sim')
-    found = problems(tmp_path, *changes, ('variables["velocity"]', f'variables["{name}"]'))
-    assert f"variable `{name}` cannot be an input of a reward" in [each["what"] for each in found]
-
-
 KINDS = "Flip, MujocoTask, Pair, PpoSettings, Shift, Signal, Var, Wrap"
 IMPORT = ("import MujocoTask, PpoSettings, Var", f"import {KINDS}")
 
@@ -169,7 +162,7 @@ def test_a_value_of_the_class_that_nothing_reads_is_noted_with_the_nearest_setti
     assert all(hint.startswith(unread[name]) and "with `_`" in hint for name, hint in notes.items())
 
 
-@pytest.mark.parametrize("levels", ["0.5", "True", '"0.3"', '("a", "b")', "(0.6, 0.3)", "(0, 0.5)", "(0.5, 1.0)"])
+@pytest.mark.parametrize("levels", ["0.5", '("a", "b")', "(0.6, 0.3)", "(0.5, 1.0)"])
 def test_levels_of_another_form_are_a_problem(tmp_path, levels):
     answer = check(point(tmp_path, ("    episode_steps = ", f"    levels = {levels}\n    episode_steps = ")))
     assert [problem["what"].partition(" is ")[0] for problem in answer["problems"]] == ["`levels`"]
