@@ -9,7 +9,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rewardgen.cli.output import Json, RunsDir, flag, print_json
-from rewardgen.core.errors import UsageError
 from rewardgen.export.exporting import KINDS, export
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
@@ -43,8 +42,6 @@ def write(
     reference = find_reference(ref, runs_dir)
     for kind in as_:
         KINDS.get(kind)
-    if len(set(as_)) < len(as_):
-        raise UsageError("a kind is named twice", "name it once")
     targets = {kind: folder / kind if len(as_) > 1 else folder for kind in as_}
     written = {
         kind: export(reference.folder, reference.history, reference.candidate, target, kind, agreed=yes)

@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 
-from rewardgen.cli.watching import Memory
 from rewardgen.core.config import MOST_LINKS, RunConfig
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.export.exporting import export
@@ -287,5 +286,5 @@ def test_trainers_and_executors_that_cannot_train_on_are_refused(tmp_path):
         RunConfig(task="cartpole", strategy="coevolve", executor="ray")
     config = RunConfig(task=str(POINT), strategy="coevolve", trainer="sac")
     with pytest.raises(UsageError, match="`sac` does not support `--strategy coevolve`") as caught:
-        lifecycle.start(config, tmp_path, SilentListener(), Memory(SilentListener()).confirm(True))
+        lifecycle.start(config, tmp_path, SilentListener(), lifecycle.agreed)
     assert "--trainer ppo" in caught.value.hint

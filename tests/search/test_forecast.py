@@ -2,7 +2,6 @@
 
 import pytest
 
-from rewardgen.cli.watching import Memory
 from rewardgen.core.config import RunConfig
 from rewardgen.search import lifecycle
 from rewardgen.search.context import final_trainings, processes
@@ -55,9 +54,7 @@ def test_more_processes_than_cores_are_no_faster_but_on_a_cluster(monkeypatch):
     assert two == many == 32 * cluster
 
 
-@pytest.mark.parametrize(
-    ("executor", "confirm"), [("processes", Memory(SilentListener()).confirm(True)), ("ray", lambda *_: None)]
-)
+@pytest.mark.parametrize(("executor", "confirm"), [("processes", lifecycle.agreed), ("ray", lambda *_: None)])
 def test_no_run_is_timed_that_nobody_is_asked_about_or_that_a_cluster_trains(monkeypatch, executor, confirm):
     monkeypatch.setattr(lifecycle, "forecast", None)
     config = RUN.model_copy(update={"env_steps": 900_000_000, "executor": executor})
