@@ -36,12 +36,11 @@ from rewardgen.search.library import entry_files, entry_of
 from rewardgen.sim.arrays import MOST_BYTES, read_arrays
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.records import RewardSpec, TaskCard
+from rewardgen.store.records import TaskCard
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.tasks.loading import resolve_task
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.artifacts import EVALUATION_SEED, evaluation_starts
-from rewardgen.training.measuring import Play, act
 from rewardgen.training.setup import policies_see, policy_loader
 from rewardgen.view.facts import MEASURED, chain_files, fitness_text
 
@@ -205,12 +204,12 @@ def _fenced(text: str) -> str:
 
 
 def _policy(folder: RunFolder, history: History, id: str) -> Path | None:
-    for phase in ("final", "search"):
-        result = history.result(phase, id)
-        if result and result.typical:
-            path = folder.policies / phase / str(result.typical.policy)
-            return path if path.is_file() and not path.is_symlink() else None
-    return None
+    try:
+        take = take_of(folder, history, id)
+    except RewardgenError:
+        return None
+    path = folder.policies / take.phase / str(take.slice.policy)
+    return None if path.is_symlink() else path
 
 
 def _shipped(name: str, **words: str) -> str:
@@ -303,7 +302,7 @@ def _gymnasium(exported: Exported) -> Export:
     reference = exported.history.config.task if exported.history.config else ""
     task, package = resolve_task(reference), f"{exported.slug}_env"
     loader = policy_loader(exported.history.training) if exported.policy else ""
-    policy = {"policy": str(_player(exported, reference))} if loader else {}
+    policy = {"policy": str(_player(exported))} if loader else {}
     answer, folder = exported.work(_TASK, task=reference, seed=_SEED, starts=_STARTS, **policy)
     if answer["fingerprint"] != exported.card.fingerprint:
         raise UsageError(f"the task {reference} has changed since the run", "restore its files, or start a new run")
@@ -345,18 +344,13 @@ at the end of an episode. `{package}/_rewardgen` is copied from rewardgen.{acts}
     return Export(files, use, tested, needs)
 
 
-def _player(exported: Exported, task: str) -> Path:
+def _player(exported: Exported) -> Path:
     """Return the file of a policy that acts in the task's envs: of one with eyes, its actions in the episode."""
-    assert exported.policy is not None
-    if not exported.eyes:
-        return exported.policy.resolve()
-    reward = RewardSpec(candidate_id=exported.id, source=exported.source)
-    play, replays = Play(exported.policy.name, reward, _STARTS), (exported.scratch / "replays").resolve()
-    limits = _LIMITS.model_copy(update={"sandbox": exported.history.sandbox})
-    policies, scratch = exported.policy.parent.resolve(), (exported.scratch / "act").resolve()
-    if unable := act(task, [play], policies, replays, scratch, limits, _SEED, episodes=1):
-        raise UsageError(unable[play.file], "export the reward alone: `--as torch`")
-    return replays / play.file
+    folder, history, scratch = exported.folder, exported.history, exported.scratch
+    take = take_of(folder, history, exported.id)
+    if unable := lay_out(folder, history, [take], scratch, Starts(_SEED, _STARTS, episodes=1)):
+        raise UsageError(unable[take.name], "export the reward alone: `--as torch`")
+    return (scratch / POLICIES / f"{take.name}.npz").resolve()
 
 
 def _model_files(files: list[Path]) -> tuple[str, Files]:

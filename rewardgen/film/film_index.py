@@ -23,6 +23,7 @@ _MOST_INDEX_BYTES = 1 << 20
 class Shot(Frozen):
     """One film in the index: one policy in one episode, or two policies beside each other."""
 
+    retired = frozenset({"drawn"})
     id: CandidateId
     """The filmed policy's reward: a candidate, `human` or `sparse`; of two policies, the one on the right."""
     beside: CandidateId | None = None
@@ -38,8 +39,6 @@ class Shot(Frozen):
     fitness: float | None
     """Fitness of the whole episode; None in a task without one."""
     success: bool
-    drawn: bool = False
-    """True in films of earlier versions that were drawn without OpenGL."""
     pictured: bool = False
     """True if the task's environment made the pictures."""
     name: FileName

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
 from rich import box
@@ -111,22 +112,11 @@ def _course(row: Row, cells: int, scale: tuple[float, float], bar: float | None)
         if not row.course or share > row.course[-1][0] + 0.5 / cells:
             line.append("·" if row.status == "training" else " ", "dim")
             continue
-        fitness = _between(row.course, share)
+        _, fitness = row.course[min(bisect_left(row.course, (share,)), len(row.course) - 1)]
         level = (fitness - low) / (high - low) if high > low else 0.0
         block = _BLOCKS[max(0, min(len(_BLOCKS) - 1, int(level * len(_BLOCKS))))]
         line.append(block, "green" if bar is not None and fitness >= bar else "blue")
     return line
-
-
-def _between(course: Sequence[tuple[float, float]], share: float) -> float:
-    """Fitness at a share of the training, interpolated."""
-    before = course[0]
-    for point in course:
-        if point[0] >= share:
-            part = (share - before[0]) / (point[0] - before[0]) if point[0] > before[0] else 1.0
-            return before[1] + part * (point[1] - before[1])
-        before = point
-    return before[1]
 
 
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:

@@ -327,6 +327,7 @@ def test_what_is_missing_or_changed_is_told_with_what_to_do(cartpole, tmp_path):
     (tmp_path / "full" / "file").write_text("mine")
     cases = {"not empty": (CHOSEN, "full", "torch"), "kind of export `yaml`": (CHOSEN, "out", "yaml")}
     cases |= {"has no policy": ("g00-k1", "out", "sb3"), "no code": ("g09-k9", "out", "torch")}
+    cases |= {"has no comparisons": (CHOSEN, "out", "comparisons")}
     for message, (id, target, kind) in cases.items():
         with pytest.raises(UsageError, match=message) as caught:
             export(folder, history, id, tmp_path / target, kind)
@@ -359,11 +360,6 @@ def test_answers_become_rows_in_which_no_text_is_a_formula(tmp_path):
     assert [row["repeats"] for row in rows if row["repeats"]] == [
         str(each.repeats) for each in history.comparisons if each.repeats is not None
     ]
-
-
-def test_a_run_without_comparisons_has_none_to_export(cartpole, tmp_path):
-    with pytest.raises(UsageError, match="has no comparisons"):
-        export(*cartpole, CHOSEN, tmp_path / "out", "comparisons")
 
 
 def test_a_task_file_imports_from_the_copied_package():

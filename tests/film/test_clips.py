@@ -1,8 +1,6 @@
 """Clips: what teachers see of two episodes is what the clean evaluation measured, and tells nothing else."""
 
 import json
-import tempfile
-from pathlib import Path
 
 import av
 import numpy as np
@@ -99,19 +97,18 @@ def test_curves_hold_the_tasks_variables_at_the_filmed_steps_and_nothing_else(ru
         ]
 
 
-def test_a_long_film_has_curves_of_few_numbers(run):
+def test_a_long_film_has_curves_of_few_numbers(run, tmp_path):
     names = {"gap [m]": (), "place [m]": ("x", "y"), "forces [N]": tuple(f"f{number}" for number in range(40))}
     variables = [
         VariableCard(name=name.split()[0], unit=name.split("[")[1][:-1], meaning="", parts=parts)
         for name, parts in names.items()
     ]
     card, played = run[1].card.model_copy(update={"variables": tuple(variables)}), Played(name="a", steps=range(401))
-    with tempfile.TemporaryDirectory() as place:
-        file = Path(place, "steps.npz")
-        grows = np.arange(1.0, 401.0, dtype=np.float32)
-        grows[0] = np.nan
-        np.savez(file, gap=grows, place=np.stack([grows, -grows], 1), forces=np.ones((400, 40), np.float32))
-        curves = _curves(file, played, card)
+    grows = np.arange(1.0, 401.0, dtype=np.float32)
+    grows[0] = np.nan
+    forces, file = np.ones((400, 40), np.float32), tmp_path / "steps.npz"
+    np.savez(file, gap=grows, place=np.stack([grows, -grows], 1), forces=forces)
+    curves = _curves(file, played, card)
     times, values = curves["times_s"], curves["values"]
     assert len(times) <= 150 and times[-1] == 400
     assert list(values) == ["gap [m]", "place x [m]", "place y [m]", "|forces| [N]"]

@@ -60,10 +60,10 @@ def test_a_run_waits_for_answers_and_ends_with_the_preferred_candidate(run):
     for _ in range(3):
         state = person.asked(but=turn)
         turn = state["turn"]
-        assert person.post({"turn": turn, "answer": "left", "why": "calmer"}) == 204
+        assert person.post({"turn": turn, "answer": "left", "why": f"a\x1b[31m\u202eb\n\tc {HOSTILE}"}) == 204
     run.thread.join(20)
     assert [each.answer for each in run.history.comparisons] == ["left"] * 3
-    assert {(each.teacher, each.why) for each in run.history.comparisons} == {("human", "calmer")}
+    assert {(each.teacher, each.why) for each in run.history.comparisons} == {("human", f"ab c {HOSTILE}")}
     assert run.summary.chosen == run.history.ranking.ids[0]
     state = person.state()
     assert state["over"] and state["turn"] is None and state["report"] == str(run.folder.path / "report.html")
@@ -187,15 +187,7 @@ def test_the_time_limit_ends_the_asking_and_the_question_is_over(tmp_path, monke
         assert run.history.comparisons == [] and "time limit" in run.history.stop_reason
 
 
-def test_control_characters_of_a_reason_are_removed(run):
-    person = Person(run)
-    why = f"a\x1b[31m\u202eb\n\tc {HOSTILE}"
-    person.post({"turn": person.asked()["turn"], "answer": "left", "why": why})
-    until(lambda: run.history.comparisons)
-    assert run.history.comparisons[0].why == f"ab c {HOSTILE}"
-
-
-@pytest.mark.parametrize("argument", ["x", "-1", "70000", "8.5", "²"])
+@pytest.mark.parametrize("argument", ["x", "70000", "²"])
 def test_an_argument_that_is_no_port_is_refused(tmp_path, argument):
     _, history = a_search(tmp_path / "run", Crew())
     setup = TeacherSetup(argument, RunFolder(tmp_path / "run"), history)

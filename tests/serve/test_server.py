@@ -90,17 +90,15 @@ def test_only_whoever_has_the_link_is_let_in_and_a_cookie_keeps_it(client):
     assert client.status(f"{place}/") == client.status(f"{place}/runs/{RUN_ID}/") == 200
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost:1", "", "127.0.0.1:80@evil"]
-)
-def test_another_host_is_refused_though_it_brings_the_cookie(client, host):
-    assert client.status("/", Host=host) == 403
-    assert client.status(f"/?token={client.server.token}", Host=host) == 403
+def test_another_host_is_refused_though_it_brings_the_cookie(client):
+    for host in ("evil.example", "evil.example:80", "127.0.0.1", "localhost:1", "", "127.0.0.1:80@evil"):
+        assert client.status("/", Host=host) == 403, host
+        assert client.status(f"/?token={client.server.token}", Host=host) == 403, host
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
-def test_nothing_but_looking_is_understood(client, method):
-    assert client.status("/", method=method) in (405, 501)
+def test_nothing_but_looking_is_understood(client):
+    methods = ("POST", "PUT", "DELETE", "HEAD", "OPTIONS")
+    assert {client.status("/", method=method) for method in methods} <= {405, 501}
 
 
 ASTRAY = [
@@ -118,9 +116,8 @@ ASTRAY = [
 ]
 
 
-@pytest.mark.parametrize("path", ASTRAY)
-def test_no_address_leads_out_of_what_is_served(client, path):
-    assert client.status(path) == 404
+def test_no_address_leads_out_of_what_is_served(client):
+    assert {path: client.status(path) for path in ASTRAY} == dict.fromkeys(ASTRAY, 404)
 
 
 def test_a_run_that_is_served_alone_is_all_there_is(tmp_path):
