@@ -38,9 +38,6 @@ _WINDOWS, _WINDOW_STEPS, _EPISODES = 20, 10_000, 8
 _SETTLED = 3
 """Windows that must agree at the start and at the end of training; with fewer there are no warnings."""
 _SUCCESS = "is_success"
-_TEXTS = ("reference", "name", "fingerprint", "description", "observation", "reset", "termination", "success")
-_LISTS = ("variables", "action_parts", "action_low", "action_high", "termination_causes")
-"""Fields of a task's card of which nothing is known here."""
 _AT_THE_END = "still-rising"
 
 
@@ -128,11 +125,7 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
 
     def flags(self) -> tuple[Flag, ...]:
         """Return the faults of the training so far."""
-        card = TaskCard(
-            **dict.fromkeys(_TEXTS, ""),
-            **dict.fromkeys(_LISTS, ()),
-            **dict.fromkeys(("action_size", "observation_size", "episode_steps"), 0),
-            control_step_s=1.0,
+        card = TaskCard.model_construct(  # of the task, no more is known here
             fitness=(self._metric or _SUCCESS) if self._measures else "",
             success_terminates=self._success_ends,
             benign_terminations=not (self._ends_are_failures or self._has_success),

@@ -55,14 +55,9 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             # All seeds of a parent come first: a resumed run must choose the same of its policies.
             ready = [spec for spec in waiting if start_of(run, phase, spec.candidate_id) not in ids]
             waiting = [spec for spec in waiting if spec not in ready]
-            ids = {spec.candidate_id for spec in ready}
-            rewards = [
-                RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES)
-                for id in sources
-                if id in ids
-            ]
+            rewards = dict.fromkeys(spec.candidate_id for spec in ready)
             run.parts.trainer.train(
-                rewards,
+                [RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in rewards],
                 [begun(run, phase, spec) for spec in ready],
                 folder=folder,
                 on_progress=progress,

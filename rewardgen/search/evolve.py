@@ -60,15 +60,9 @@ class Evolve:
         slots: list[Slot] = []
         for number in range(self._config.candidates):
             operator, parents = _chosen(archive, mix, number, spent, rng)
-            slots.append(
-                Slot(
-                    candidate_id=slot_id(generation, number),
-                    operator=operator,
-                    parents=parents,
-                    lens=next(hints) if operator in _WITH_LENS else "",
-                    seed=rng.randrange(2**31),
-                )
-            )
+            lens = next(hints) if operator in _WITH_LENS else ""
+            id, seed = slot_id(generation, number), rng.randrange(2**31)
+            slots.append(Slot(candidate_id=id, operator=operator, parents=parents, lens=lens, seed=seed))
         return tuple(slots)
 
 

@@ -27,9 +27,8 @@ def judged_record(record: CandidateRecord, ranking: Ranking, archive: Sequence[C
     """Return a trained candidate with its comparisons in words, and without what was read off its fitness."""
     if record.result is None or record.result.failure:
         return record
-    update: dict[str, object] = {
-        "preference": _in_words(record, ranking, {each.candidate.id: each for each in archive})
-    }
+    by_id = {each.candidate.id: each for each in archive}
+    update: dict[str, object] = {"preference": _in_words(record, ranking, by_id)}
     if analysis := record.analysis:
         flags = tuple(flag for flag in analysis.flags if flag.detector not in BY_FITNESS)
         claims = tuple(each for each in analysis.predictions if not each.claim.startswith(("fitness", "success rate")))

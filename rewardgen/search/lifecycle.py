@@ -201,10 +201,8 @@ def _require_room(history: History, how: Resume) -> None:
     """Reject more generations for a run without room for another model call."""
     raised = {"max_cost", "max_tokens"} & {*how.changes}
     if how.generations and history.exhausted.startswith("the limit") and not raised:
-        raise UsageError(
-            f"run {history.run_id} cannot make another model call: {history.exhausted}",
-            "raise the limit with `--max-cost` or `--max-tokens`; it counts all calls of the run",
-        )
+        hint = "raise the limit with `--max-cost` or `--max-tokens`; it counts all calls of the run"
+        raise UsageError(f"run {history.run_id} cannot make another model call: {history.exhausted}", hint)
 
 
 def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:
@@ -223,10 +221,8 @@ def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:
 def _require_same_task(history: History) -> None:
     if files := changed(history.task_files):
         assert history.config is not None
-        raise RunFolderError(
-            f"the task {history.config.task} has changed since the run began: {', '.join(map(str, files))}",
-            "restore the files, or start a new run",
-        )
+        message = f"the task {history.config.task} has changed since the run began: {', '.join(map(str, files))}"
+        raise RunFolderError(message, "restore the files, or start a new run")
 
 
 def _toml(config: RunConfig) -> str:
@@ -261,9 +257,8 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     }
     needs[f"--strategy {COEVOLVE}"] = config.strategy == COEVOLVE and not continues
     for option in (option for option, is_missing in needs.items() if is_missing):
-        raise UsageError(
-            f"the trainer `{trainer}` does not support `{option}`", "take `--trainer ppo`, or leave it out"
-        )
+        hint = "take `--trainer ppo`, or leave it out"
+        raise UsageError(f"the trainer `{trainer}` does not support `{option}`", hint)
     options = config.device, config.bonus, config.randomise, config.levels
     settings = settings_for(trainer, task, config.env_steps, *options)
     card = card_for(trainer, task, settings, config.seeds)
@@ -331,10 +326,8 @@ def _check_init(config: RunConfig, source: str, card: TaskCard, listener: Listen
         message = f"{config.init} cannot be trained on {card.name}: {problems[0].message}"
         confirm(message, f"fix it: `rewardgen check {config.task} {config.init}` lists all problems")
     if config.model == BUILTIN and parse(source, card) is None:
-        name = Path(config.init or "").name
-        listener.note(
-            f"the built-in designer trains {name} and cannot change it: it changes rewards of its own form only"
-        )
+        name, why = Path(config.init or "").name, "it changes rewards of its own form only"
+        listener.note(f"the built-in designer trains {name} and cannot change it: {why}")
 
 
 def _confirm_time(config: RunConfig, listener: Listener, confirm: Confirm) -> None:
