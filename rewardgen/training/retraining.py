@@ -8,6 +8,7 @@ import io
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -173,17 +174,13 @@ def make_expert(
     plan = RewardTraining(task, measured.files, reward, training, workers, names=TaskNames.of(measured.card))
     with scratch_folder() as scratch:
         results = train_reward(plan, range(seeds), scratch / "policies", on_progress=on_progress)
-        best = max(results, key=_fitness)
+        best = max(results, key=lambda result: -inf if result.final_fitness is None else result.final_fitness)
         if best.final_fitness is None:
             reason = best.failure.message if best.failure else "its policy could not be measured"
             raise RewardgenError(f"no policy could be trained with the human reward: {reason}", "fix `human_reward`")
-        trivial = max((probe.fitness for probe in measured.card.probes), default=-float("inf"))
+        trivial = max((probe.fitness for probe in measured.card.probes), default=-inf)
         if best.final_fitness <= trivial:
             message = f"the best policy reaches a fitness of {best.final_fitness:.4g}, a trivial one {trivial:.4g}"
             raise RewardgenError(message, "train longer with `--env-steps`, or with more `--seeds`")
         write_atomic(path, (scratch / "policies" / str(best.policy)).read_bytes())
     return path, best
-
-
-def _fitness(result: SliceResult) -> float:
-    return -float("inf") if result.final_fitness is None else result.final_fitness

@@ -1,7 +1,7 @@
 import pytest
 
 from benchmarks import learner
-from benchmarks.curves import Point, last_before
+from benchmarks.curves import Point
 from benchmarks.learner import LearnerOptions, Outcome, bench_learner
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.tasks.listing import listed_tasks
@@ -30,10 +30,6 @@ def test_settings_are_compared_at_equal_steps_and_at_the_time_of_the_fastest():
     assert found["searched, dense, equal time"].value == pytest.approx(3 / 9)  # of 9 pairs two win, two tie
     assert found["held out, dense, equal steps"].value == found["held out, dense, equal time"].value == 0.0
     assert not [name for name in found if name.startswith("other")]
-
-
-def test_a_curve_that_begins_later_counts_with_its_first_evaluation():
-    assert last_before([Point(10, 5.0, 0.1), Point(20, 10.0, 0.2)], 1.0) == 0.1
 
 
 def test_both_halves_are_shipped_tasks_and_share_none():

@@ -1,10 +1,7 @@
 import tarfile
 from pathlib import Path
 
-import pytest
-
 from benchmarks.preferences import PreferenceOptions, bench_preferences
-from rewardgen.core.errors import UsageError
 
 RUN = Path(__file__).parents[2] / "benchmarks" / "evidence" / "pusher-best-of-n-0.tar.xz"
 
@@ -18,9 +15,3 @@ def test_an_oracle_chooses_a_reward_that_the_fittest_does_not_lead(tmp_path):
     assert values["oracle", "within noise of the fittest"] == 1.0
     assert 0.0 <= values["oracle", "fitness lost, mean"] < 0.5
     assert values["oracle", "answers, median"] <= 40
-
-
-def test_a_run_has_to_be_named():
-    with pytest.raises(UsageError, match="no run") as caught:
-        bench_preferences([], PreferenceOptions(), lambda message: None)
-    assert caught.value.hint

@@ -24,12 +24,6 @@ def test_a_reward_counts_with_its_seeds_mean_at_the_end_or_at_a_time():
     assert _by_reward(outcome, TWO, 2, until=7.0) == [0.5, 10.5]
 
 
-def test_a_run_has_to_be_named():
-    with pytest.raises(UsageError, match="no run") as caught:
-        bench_ranking([], RankingOptions(), lambda message: None)
-    assert caught.value.hint
-
-
 def test_unknown_settings_are_named():
     with pytest.raises(UsageError, match="no settings `sak`") as caught:
         bench_ranking(["somewhere"], RankingOptions(settings=("sak",)), lambda message: None)

@@ -17,10 +17,6 @@ def test_cores_are_idle_where_one_of_them_ends_before_the_other():
     assert idle_share(phases, cores=2) == pytest.approx(1 - 10 / 12)
 
 
-def test_nothing_trained_is_nothing_idle():
-    assert idle_share([[]], cores=2) == 0.0
-
-
 @pytest.mark.slow
 def test_the_shares_of_a_run_add_up():
     options = RunOptions(POINT, generations=2, candidates=3, seeds=1, final_seeds=2, workers=2, env_steps=4096)

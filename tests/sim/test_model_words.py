@@ -90,23 +90,16 @@ def test_where_there_is_nothing_to_handle_the_robots_parts_are_told():
     assert "rod (capsule of radius 0.02 and length 0.24 m)" in words and "site" not in words and "floor" not in words
 
 
-def test_many_shapes_are_not_told():
-    assert shapes_words(scene("".join(f'<site name="s{each}"/>' for each in range(9)))) == ""
-
-
 @pytest.mark.parametrize(
     ("rgba", "name"),
     [
         ((1, 0, 0, 1), "red"),
-        ((1, 0, 0.1, 1), "red"),
         ((0.9, 0.6, 0.1, 1), "orange"),
         ((0.9, 0.9, 0.1, 1), "yellow"),
         ((0.1, 0.8, 0.1, 0.6), "green"),
         ((0.2, 0.3, 0.9, 1), "blue"),
         ((0.6, 0.1, 0.7, 1), "purple"),
         ((0.5, 0.5, 0.5, 1), ""),
-        ((0.6, 0.45, 0.3, 1), ""),
-        ((0.1, 0.8, 0.1, 0.1), ""),
         ((0.05, 0.0, 0.0, 1), ""),
     ],
 )

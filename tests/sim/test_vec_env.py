@@ -30,12 +30,6 @@ def test_a_slice_is_the_same_alone_and_among_others(task):
     assert all(torch.equal(one, other) for one, other in zip(alone, among, strict=True))
 
 
-def test_episodes_of_one_env_differ_and_envs_differ():
-    envs = load_task(str(POINT)).make_envs([0, 1], 2)
-    starts = torch.cat([envs.reset()[:, 0] for _ in range(3)])
-    assert len(set(starts.tolist())) == 12
-
-
 def test_previous_inputs_are_the_last_steps_and_equal_the_current_on_an_episodes_first_step():
     envs = load_task(str(POINT)).make_envs([0], 4)
     envs.reset()
@@ -201,19 +195,6 @@ def test_envs_at_rest_stay_and_the_others_move_as_before(task):
     assert torch.equal(resting.view.qpos[asleep], kept)
     resting.reset()
     assert not torch.equal(resting.step(action).observation[asleep], one.observation[asleep])
-
-
-@pytest.mark.parametrize("task", ["hopper", "humanoid"])
-def test_a_view_of_some_envs_shows_what_the_whole_view_shows_of_them(task):
-    envs = load_task(task).make_envs([0], 6)
-    envs.reset()
-    for _ in range(5):
-        envs.step(torch.full((6, envs.action_size), 0.3))
-    ids = torch.tensor([4, 1])
-    loaded = load_task(task)
-    part = loaded.variables(envs.view.of_envs(ids))
-    whole = loaded.variables(envs.view)
-    assert all(torch.equal(part[name], value[ids]) for name, value in whole.items())
 
 
 def test_what_a_task_makes_without_saying_where_lies_where_its_envs_are():

@@ -2,7 +2,9 @@
 
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
+from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.settings import PpoJob, PpoSettings
+from rewardgen.training.shared.batch import SliceBatch
 
 UPRIGHT = "def compute_reward(pole_upright):\n    return {'upright': pole_upright}\n"
 NAN_WHEN_FAST = "def compute_reward(cart_velocity):\n    return {'slow': torch.log(0.6 - cart_velocity.abs())}\n"
@@ -19,6 +21,15 @@ def job(folder, sources, seeds=(0,), settings=TINY, **options):
         folder=str(folder),
         **options,
     )
+
+
+def policies(folder, sources, settings=TINY, task="cartpole"):
+    """The policy files of candidates that train beside each other, by candidate."""
+    folder.mkdir()
+    work = job(folder, sources, settings=settings).model_copy(update={"task": task})
+    results = SliceBatch(load_task(task), work, lambda message: None, Learner).run()
+    assert not any(result.failure for result in results)
+    return {result.candidate_id: (folder / str(result.policy)).read_bytes() for result in results}
 
 
 LEAVER = '''

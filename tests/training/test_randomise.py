@@ -8,30 +8,20 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.store.journal import SilentListener
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.loading import lasting_reference, load_task
+from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.measuring import measured_policies
-from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.protocol import TRAINERS, TrainerKind, TrainerSetup
 from rewardgen.training.sb3.settings import Sb3PpoSettings
 from rewardgen.training.setup import card_for, settings_for
-from rewardgen.training.shared.batch import SliceBatch
 from tests.tasks.files import POINT, point
-from tests.training.builders import TINY, UPRIGHT, job
+from tests.training.builders import TINY, UPRIGHT, policies
 from tests.training.test_new_trainer import GuessingSettings, GuessingTrainer
 from tests.training.test_sb3 import one_slice
 from tests.training.test_stages import STAGED
 
 RANGES = ("mass=0.2:4", "delay=0:3")
 SETTINGS = TINY.model_copy(update={"randomise": RANGES})
-
-
-def policies(folder, rewards, settings):
-    folder.mkdir()
-    work = job(folder, rewards, settings=settings)
-    results = SliceBatch(load_task("cartpole"), work, lambda message: None, Learner).run()
-    assert not any(result.failure for result in results)
-    return {result.candidate_id: (folder / str(result.policy)).read_bytes() for result in results}
 
 
 def test_randomised_trainings_differ_and_give_the_same_bits_alone_and_among_others(tmp_path):

@@ -57,18 +57,6 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     return Compiled(used.parent, most and most // per_slice)
 
 
-TRAINERS.register(
-    "ppo",
-    TrainerKind(
-        ppo_trainer,
-        PpoSettings,
-        "PPO",
-        NORMALISED,
-        profiles=PROFILES,
-        loader=STANDALONE,
-        has_eyes=True,
-        randomises=True,
-        has_levels=True,
-        continues=True,
-    ),
-)
+_kind = TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE)
+_kind = _kind._replace(has_eyes=True, randomises=True, has_levels=True, continues=True)
+TRAINERS.register("ppo", _kind)

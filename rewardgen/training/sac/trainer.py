@@ -12,16 +12,9 @@ from rewardgen.training.sac.settings import SacSettings
 
 TRAIN_SAC = register("train-sac", "rewardgen.training.sac.learner:train_sac_job", inputs=TASK_FILES)
 
-TRAINERS.register(
-    "sac",
-    TrainerKind(
-        partial(ProcessTrainer, job=TRAIN_SAC),
-        SacSettings,
-        "SAC",
-        NORMALISED,  # rewards are divided by the deviation of the return
-        loader=STANDALONE,
-        has_eyes=True,
-        randomises=True,
-        has_levels=True,
-    ),
+_make = partial(ProcessTrainer, job=TRAIN_SAC)
+_kind = TrainerKind(
+    _make, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True, randomises=True, has_levels=True
 )
+TRAINERS.register("sac", _kind)
+"""`NORMALISED` holds: rewards are divided by the deviation of the return."""

@@ -85,12 +85,8 @@ def tuned(algorithm: str, environment: str) -> dict[str, Any]:
     settings = dict(_zoo()[algorithm][name])
     steps = settings["env_steps"]
     origin = f"Settings are those of RL Baselines3 Zoo for {name}, which trains for {steps:,} steps."
-    ours = (
-        {"ppo": Sb3PpoSettings, "sac": Sb3SacSettings, "td3": Sb3Td3Settings}[algorithm]
-        .model_fields["env_steps"]
-        .default
-    )
-    return {**settings, "env_steps": min(steps, ours), "origin": origin}
+    kind = {"ppo": Sb3PpoSettings, "sac": Sb3SacSettings, "td3": Sb3Td3Settings}[algorithm]
+    return {**settings, "env_steps": min(steps, kind.model_fields["env_steps"].default), "origin": origin}
 
 
 @cache
