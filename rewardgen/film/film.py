@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rewardgen.core.errors import RewardgenError
 from rewardgen.film.film_index import Film, films_of
 from rewardgen.film.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
@@ -32,35 +30,27 @@ def make_films(
 
 def plans_for(folder: RunFolder, history: History) -> list[Plan]:
     """The films that show a run, as far as its policies exist."""
-    return [*_search_plans(folder, history), *_final_plans(folder, history)]
-
-
-def plan_of(folder: RunFolder, history: History, id: str, *, seed: int | None = None) -> Plan:
-    """The film of one reward alone; see `take_of`."""
-    title = f"The task's own {id} reward" if id in history.baselines else f"Candidate {id}"
-    return Plan(take_of(folder, history, id, seed=seed), title)
-
-
-def _search_plans(folder: RunFolder, history: History) -> Iterator[Plan]:
     bests = {each.best.candidate_id: each.index for each in reversed(history.generations) if each.best}
-    order = sorted((index, id) for id, index in bests.items())
+    order, plans = sorted((index, id) for id, index in bests.items()), list[Plan]()
     for index, id in [*order[:1], *order[1:][-(_MOST_GENERATIONS - 1) :]]:
         take, record = _take(folder, history, id, "search"), history.record(id)
         if take is None or record is None:
             continue
         parent = next(filter(None, (_take(folder, history, each, "search") for each in record.candidate.parents)), None)
         beside = f", beside its parent {parent.id}" if parent else ""
-        yield Plan(take, f"The best of generation g{index:02d}, {id}{beside}", parent)
-
-
-def _final_plans(folder: RunFolder, history: History) -> Iterator[Plan]:
+        plans.append(Plan(take, f"The best of generation g{index:02d}, {id}{beside}", parent))
     chosen = history.summary.chosen if history.summary else None
-    take = _take(folder, history, chosen, "final") if chosen else None
-    if take is None:
-        return
-    if human := _take(folder, history, "human", "final"):
-        yield Plan(take, f"Candidate {take.id} beside the human reward", human)
-    yield plan_of(folder, history, take.id)
+    if chosen and (take := _take(folder, history, chosen, "final")):
+        if human := _take(folder, history, "human", "final"):
+            plans.append(Plan(take, f"Candidate {chosen} beside the human reward", human))
+        plans.append(plan_of(folder, history, chosen))
+    return plans
+
+
+def plan_of(folder: RunFolder, history: History, id: str, *, seed: int | None = None) -> Plan:
+    """The film of one reward alone; see `take_of`."""
+    title = f"The task's own {id} reward" if id in history.baselines else f"Candidate {id}"
+    return Plan(take_of(folder, history, id, seed=seed), title)
 
 
 def _take(folder: RunFolder, history: History, id: str, phase: TakePhase) -> Take | None:
