@@ -57,7 +57,9 @@ def test_every_command_has_help_with_an_example_and_json(pages):
 
 def test_every_option_that_is_named_exists(pages):
     ours = set(OPTION.findall("".join(pages.values()))) | OF_OTHERS
-    ours |= {f"--{name.replace('_', '-')}" for name in RunConfig.model_fields}  # accepted, not all of them shown
+    fields = {name.replace("_", "-"): field.annotation for name, field in RunConfig.model_fields.items()}
+    ours |= {f"--{name}" for name in fields}  # accepted, not all of them shown
+    ours |= {f"--no-{name}" for name, kind in fields.items() if kind in (bool, bool | None)}
     assert {"--call-timeout-s", "--max-cost", "--json"} <= ours
     benchmarks = "".join(help_of(app, name) for name in ("sim", "train", "learner", "ranking", "search"))
     measured = set(OPTION.findall(benchmarks))
