@@ -112,11 +112,6 @@ def test_parts_of_the_fitness_are_named_by_seed_and_over_all():
     assert "parts of the fitness" not in table()
 
 
-def test_a_part_that_not_every_seed_has_is_left_out():
-    text = table(parts=({"turned": 0.5, "landed": 0.1}, {"turned": 0.7}))
-    assert text.splitlines()[3] == "parts of the fitness: turned 0.6"
-
-
 def test_first_of_two_trained_parents_is_compared_with():
     analysis = Analyzer(None).study(trained(fitness=(1.0, 1.0)), [record("g00-k2", 0.7), record("g00-k1", 0.2)], card())
     assert analysis.fitness_delta == pytest.approx(0.3)
@@ -127,14 +122,6 @@ def test_parent_without_fitness_is_not_compared_with():
     analysis = Analyzer(None).study(trained(), [record("g00-k1")], card())
     assert analysis.fitness_delta is None and analysis.parent is None
     assert "parent" not in table([record("g00-k1")])
-
-
-def test_curve_is_the_mean_over_seeds_at_every_evaluation():
-    curves = [curve(fitness=(0.0, 0.2, 0.4, 0.8, 1.0), ret=5.0), curve(fitness=(0.2, 0.4, 0.6, 1.0, 1.2), ret=5.0)]
-    text = table(curves=curves)
-    assert "means over 2 seeds" in " ".join(text.split())
-    assert row(text, "steps ")[1:6] == ["10k", "20k", "30k", "40k", "50k"]
-    assert [float(value) for value in row(text.split("\n", 1)[1], "fitness")[1:]] == [0.1, 0.3, 0.5, 0.9, 1.1]
 
 
 def test_long_curves_keep_their_first_and_last_point():
@@ -269,11 +256,6 @@ def test_table_fits_a_terminal_of_eighty_columns(scale, name):
     lines = text.splitlines()
     assert max(map(len, lines)) <= 78
     assert not [line for line in lines if "-" * 2 in line or any(cell.count("-") > 2 for cell in line.split())]
-
-
-def test_seeds_of_different_length_are_averaged_up_to_the_shortest():
-    short = curve(fitness=(0.1, 0.2, 0.3), ret=(1.0, 2.0, 3.0))
-    assert row(table(curves=[short, curve()]), "steps ")[1:4] == ["10k", "20k", "30k"]
 
 
 def test_failed_training_says_why():

@@ -40,13 +40,6 @@ def test_points_that_a_component_lacks_are_left_out_and_the_others_meet_by_their
     assert means(training_curves(of_slices(late, early)), "a") == [(20_000, 3.0)]
 
 
-def test_components_of_different_lengths_are_no_error_and_of_no_common_step_are_left_out():
-    first = {"curve": evaluations(3), "components": {"a": points(mean=(1.0,)), "b": points(mean=(1.0, 1.0))}}
-    second = {"curve": evaluations(3), "components": {"a": points(mean=(1.0, 2.0))[1:], **series(b=(3.0, 3.0, 3.0))}}
-    curves = training_curves(of_slices(first, second))
-    assert list(curves.components) == ["b"] and means(curves, "b") == [(10_000, 2.0), (20_000, 2.0)]
-
-
 def test_a_component_of_one_slice_only_is_kept_as_it_is():
     one, other = ({"curve": evaluations(2), "components": series(**{name: (1.0, 2.0)})} for name in ("a", "b"))
     curves = training_curves(of_slices(one, other))

@@ -14,13 +14,6 @@ def test_sound_training_raises_no_flag():
     assert flags() == ()
 
 
-@pytest.mark.parametrize("changes", [{"curves": FALLS}, {"fitness": (0.1, 0.9)}])
-def test_every_flag_is_one_sentence(changes):
-    found = flags(**changes)
-    assert found
-    assert all(flag.message.endswith(".") and flag.message.count(". ") == 0 for flag in found)
-
-
 def test_reward_that_rises_while_fitness_falls():
     words = "The reward rose while fitness fell, from 0.9 at 30000 steps to 0.2"
     fires(flags(curves=FALLS), "reward-up-fitness-down", words)

@@ -4,7 +4,6 @@ from tests.analyzer.trained import curve
 
 SHORTENS = curve(steps=(80.0, 100.0, 90.0, 60.0, 40.0, 30.0))
 EARLY = {"left the track": 0.75, "time limit": 0.25}
-RISES = {"progress": (0.1, 0.4, 0.7, 0.72, 0.71, 0.72)}
 
 
 def test_episodes_that_shorten_while_the_reward_rises():

@@ -9,7 +9,6 @@ from rewardgen.analyzer import detectors
 from rewardgen.analyzer.flags import DETECTORS
 from rewardgen.analyzer.training_evidence import flag
 from rewardgen.core.detectors import Detector
-from rewardgen.core.errors import UsageError
 from tests.analyzer.flagged import flags
 from tests.analyzer.trained import curve
 
@@ -50,11 +49,6 @@ def test_a_detector_with_a_fault_of_its_own_is_named_and_costs_nothing():
         DETECTORS.remove("broken")
     assert [each.detector for each in found] == ["seeds-disagree", "broken"]
     assert "detector `broken` of `mine` raised AttributeError" in found[1].message
-
-
-def test_two_detectors_cannot_have_one_name(registered):
-    with pytest.raises(UsageError, match="the detector `short-episodes` exists already"):
-        DETECTORS.add(Detector("short-episodes", "another", short_episodes))
 
 
 def test_every_flag_of_the_package_has_its_row():

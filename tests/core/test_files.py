@@ -16,11 +16,6 @@ def test_failed_write_keeps_the_old_content_and_leaves_no_temporary_file(small_d
     assert os.listdir(small_disk) == ["record.json"]
 
 
-def test_parent_folders_are_made(tmp_path):
-    write_atomic(tmp_path / "a" / "b" / "c.txt", "text")
-    assert (tmp_path / "a" / "b" / "c.txt").read_text() == "text"
-
-
 def test_path_below_a_file_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(RunFolderError) as caught:

@@ -35,14 +35,6 @@ def test_a_name_is_given_once():
     assert registry.register("pear", registry.get("pear")) == "green"
 
 
-def test_a_removed_entry_is_gone():
-    registry = fruit()
-    registry.remove("pear")
-    assert registry.names() == ("apple",)
-    with pytest.raises(UsageError):
-        registry.remove("pear")
-
-
 @pytest.mark.parametrize(
     ("unknown", "valid", "closest"),
     [

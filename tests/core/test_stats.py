@@ -8,7 +8,6 @@ import pytest
 
 from rewardgen.core.statistics import (
     Interval,
-    bootstrap_interval,
     difference_interval,
     human_normalised,
     improvement_probability,
@@ -38,11 +37,6 @@ def test_standard_errors_are_of_the_spread_within_all_groups_together():
 )
 def test_interquartile_mean_counts_border_values_by_the_part_inside(values, mean):
     assert interquartile_mean(values) == pytest.approx(mean)
-
-
-def test_interval_is_the_same_for_the_same_seed():
-    values = [1.0, 2.0, 5.0, 9.0, 4.0]
-    assert bootstrap_interval(values) == bootstrap_interval(values)
 
 
 HIGH, LOW = [9.0, 10.0, 11.0, 10.5, 9.5], [1.0, 2.0, 1.5, 0.5, 1.2]

@@ -41,10 +41,6 @@ def test_a_reward_that_pays_what_another_pays_is_rejected_with_its_id_fitness_an
     assert finding.evidence == {"distance": 2e-6}
 
 
-def test_without_a_fitness_none_is_told():
-    assert "fitness" not in found({"g00-k1": 0.0}, accepted("g00-k1")).message
-
-
 def test_the_nearest_of_several_is_named_in_whatever_order_they_come():
     distances = {"g00-k1": 1e-6, "g00-k2": 1e-7, "g00-k3": 0.5}
     records = [accepted(id) for id in distances]
@@ -57,18 +53,9 @@ def test_what_differs_or_cannot_be_told_is_no_duplicate(distance):
     assert found({"g00-k1": distance}, accepted("g00-k1")) is None
 
 
-def test_what_was_not_accepted_has_no_duplicates():
-    assert found({"g00-k1": 0.0}, accepted("g00-k2")) is None
-
-
 def test_the_same_program_is_told_as_such():
     finding = find_duplicate(spec("own").source + "# again\n", {"g00-k1": 0.0}, [accepted("g00-k1")])
     assert finding is not None and finding.detector == "duplicate-program"
-
-
-def test_what_to_do_instead_is_told():
-    finding = found({"g00-k1": 0.0}, accepted("g00-k1"))
-    assert finding.hint.startswith("change what is paid, not how it is scaled or shaped")
 
 
 def test_a_reward_that_was_left_out_of_the_comparison_is_warned_of():

@@ -53,8 +53,3 @@ def test_a_detector_that_no_worker_could_import_is_refused():
     finally:
         DETECTORS.remove("mine")
     assert DETECTORS.outside_modules() == []
-
-
-def test_a_name_is_given_once():
-    with pytest.raises(UsageError, match="the detector `dead-component` exists already"):
-        DETECTORS.add(Detector("dead-component", "", lambda reward: ()))

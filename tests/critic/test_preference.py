@@ -74,13 +74,6 @@ def test_a_reward_that_ranks_only_failures_wrong_is_not_rejected():
     assert finding.message.endswith("of the 20 pairs whose better episode succeeds, 100 % are right")
 
 
-def test_a_warning_for_want_of_evidence_says_so():
-    recorded = of_policies(0.0, 0.0, 1.0, 1.0)[:8] + of_policies(0.0)[:2]
-    recorded = [each._replace(name="one" if each.fitness < 0.5 else "other") for each in recorded]
-    (finding,) = check_preference({"a": [-each.fitness for each in recorded]}, recorded)
-    assert finding.severity == "warn" and "1 pairs of policies differ beyond noise" in finding.message
-
-
 def test_a_short_episode_may_be_the_better_one_per_step():
     long_and_good, short_and_bad = 1000, 10
     mixed = [RecordedEpisode(str(n), n % 2, False, long_and_good if n % 2 else short_and_bad) for n in range(8)]

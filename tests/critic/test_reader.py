@@ -149,15 +149,6 @@ def served(answer):
         return asyncio.run(Reader(llm).read(candidate("g00-k1"), card(), "", ()))
 
 
-def test_a_reply_that_comes_over_the_wire_is_read():
-    assert [each.detector for each in served(Answer(reply(check())))] == ["read-meaning"]
-
-
-def test_a_reading_of_one_item_that_comes_over_the_wire_is_no_silent_approval():
-    (finding,) = served(Answer(partial(check("task", "pass"))))
-    assert "no answer on `meaning`" in finding.message
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [

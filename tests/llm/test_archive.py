@@ -16,15 +16,6 @@ from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 
 
-def test_answered_call_is_answered_from_the_archive(tmp_path):
-    with ChatServer(Answer("first")) as server:
-        client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
-        first = ask_one(ArchivedLLM(client, tmp_path))
-        again = ask_one(ArchivedLLM(client, tmp_path))
-    assert len(server.bodies) == 1
-    assert again == first
-
-
 def test_a_huge_reply_is_cut_and_can_be_read_again(tmp_path):
     def answers():
         return ArchivedLLM(ScriptedLLM("x" * (70 << 20)), tmp_path)
@@ -83,12 +74,6 @@ def test_failed_attempts_are_kept_apart_and_their_usage_counts(tmp_path):
     assert sorted(bool(each.failure) for each in kept) == [False, True, True]
     assert any("empty reply" in each.failure for each in kept)
     assert archive.usage().tokens == server.served.tokens == 250
-
-
-def test_failed_call_is_made_again_by_a_resumed_run(tmp_path):
-    with pytest.raises(CallFailed):
-        ask_one(ArchivedLLM(ScriptedLLM(CallFailed("timed out")), tmp_path))
-    assert ask_one(ArchivedLLM(ScriptedLLM("fine"), tmp_path)).text == "fine"
 
 
 def test_refused_call_is_paid_once_and_made_again_only_of_another_model(tmp_path):

@@ -19,16 +19,6 @@ def run_llm(folder, model, **config):
     return make_llm(RunConfig.model_validate({"task": "hopper", "model": model} | config), RunFolder(folder))
 
 
-def test_calls_of_a_run_are_kept_in_its_folder_and_resuming_repeats_none(tmp_path):
-    with ChatServer(Answer("hi")) as server:
-        for _ in range(2):
-            llm = run_llm(tmp_path / "run", "local", api_base=server.api_base)
-            assert ask_one(llm, request("g00-k0/designer/draft")).text == "hi"
-    assert len(server.bodies) == 1
-    assert llm.usage().tokens == server.served.tokens
-    assert (tmp_path / "run" / "candidates" / "g00-k0" / "designer-draft.md").is_file()
-
-
 def test_limit_on_tokens_holds_over_sessions_and_retries(tmp_path):
     calls = [request(f"call-{number}") for number in range(10)]
     with ChatServer(lambda number, _: FAULTY if number % 3 == 0 else SOUND) as server:

@@ -1,4 +1,3 @@
-import asyncio
 import os
 import threading
 import time
@@ -101,21 +100,6 @@ def test_a_misnamed_reply_is_named_once_and_the_rest_in_silence(tmp_path):
     assert sorted(notes) == [f"{tmp_path / name}{waiting}" for name in misnamed]
 
 
-def test_one_reply_is_taken_by_exactly_one_of_many_runs(tmp_path):
-    async def race():
-        boxes = [mailbox(tmp_path, run=f"run-{number}", timeout_s=0.6) for number in range(6)]
-        calls = [asyncio.create_task(box.complete(request())) for box in boxes]
-        await asyncio.sleep(0.1)
-        posted = next(tmp_path.glob("*.request.md"))
-        half = tmp_path / "half-written"
-        half.write_text("the answer")
-        os.rename(half, posted.with_name(posted.name.replace(".request.", ".reply.")))
-        return await asyncio.gather(*calls, return_exceptions=True)
-
-    results = asyncio.run(race())
-    assert sorted(type(each).__name__ for each in results) == ["CallFailed"] * 5 + ["Reply"]
-
-
 def test_open_request_of_a_stopped_run_is_found_again(tmp_path):
     with pytest.raises(CallFailed):
         ask_one(mailbox(tmp_path, timeout_s=0.1))
@@ -207,14 +191,3 @@ def test_a_folder_of_the_mailbox_that_is_a_link_is_refused(tmp_path, name):
     with pytest.raises(UsageError, match="is a link"):
         ask_one(mailbox(box, timeout_s=0.1))
     assert not list(elsewhere.iterdir())
-
-
-@pytest.mark.parametrize(
-    "forged", [lambda path: path.symlink_to("/etc/hostname"), lambda path: path.write_text("forged")]
-)
-def test_a_request_that_somebody_put_there_is_replaced_by_the_real_one(tmp_path, forged):
-    posted = tmp_path / f"{call_name(request())}.request.md"
-    forged(posted)
-    with pytest.raises(CallFailed):
-        ask_one(mailbox(tmp_path, timeout_s=0.05))
-    assert not posted.is_symlink() and "You write rewards." in posted.read_text()

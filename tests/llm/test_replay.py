@@ -42,12 +42,6 @@ def test_call_that_was_refused_when_recorded_is_refused_again(tmp_path):
         ask_one(replay, request("a"))
 
 
-def test_attempt_that_failed_before_a_reply_does_not_matter(tmp_path):
-    recorded(tmp_path, request("b"))
-    recorded(tmp_path, request("a"), answer=CallFailed("timed out"))
-    assert ask_one(recorded(tmp_path, request("a")), request("a")).text == "reply to a"
-
-
 @pytest.mark.parametrize(
     ("changes", "place"),
     [

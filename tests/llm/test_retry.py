@@ -56,10 +56,3 @@ def test_refused_key_is_not_tried_again():
     with pytest.raises(CredentialsError):
         ask_one(RetryingLLM(llm, first_wait_s=0.01))
     assert len(llm.requests) == 1
-
-
-def test_lasting_failure_is_not_tried_again():
-    llm = ScriptedLLM(CallFailed("refused by the content policy", transient=False))
-    with pytest.raises(CallFailed):
-        ask_one(RetryingLLM(llm, first_wait_s=0.01))
-    assert len(llm.requests) == 1

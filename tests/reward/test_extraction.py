@@ -3,7 +3,6 @@
 import pytest
 
 from rewardgen.reward.extraction import extract_source
-from rewardgen.reward.language import check_language
 
 REWARD = '''import torch
 
@@ -28,11 +27,6 @@ def compute_reward(height, *, weight: float = 1.0):
 @pytest.mark.parametrize("fence", ["```", "````", "~~~"])
 def test_a_fenced_block_is_taken_whole_whatever_its_tag(tag, fence):
     assert extract_source(f"Here it is:\n\n{fence}{tag}\n{REWARD}{fence}\n\nGood luck.") == REWARD
-
-
-def test_helpers_and_constants_of_the_block_are_kept():
-    source = extract_source(f"```python\n{REWARD}```")
-    assert "WIDTH = 0.3" in source and "def bell" in source and check_language(source) == ()
 
 
 def test_the_last_of_several_versions_is_taken():

@@ -25,14 +25,6 @@ def failure(body, **changes):
     return caught.value
 
 
-def test_inputs_and_tunables_are_read_from_the_signature():
-    program = compile_reward(
-        "def compute_reward(height, action, *, w: float = 2, b=-0.5):\n    return {'h': w * height}\n"
-    )
-    assert program.inputs == ("height", "action")
-    assert program.tunables == {"w": 2.0, "b": -0.5}
-
-
 def test_a_tunable_takes_a_number_or_one_value_per_env():
     body = "return {'h': w * height}"
     parameters = "height, *, w: float = 2.0"
@@ -43,23 +35,9 @@ def test_a_tunable_takes_a_number_or_one_value_per_env():
     assert torch.equal(call(body, parameters=parameters, tunables={"w": weights})["h"], weights * heights)
 
 
-def test_numbers_and_single_values_are_spread_over_the_envs():
-    components = call(
-        "return {'alive': 1, 'mean': torch.tensor(0.25), 'flag': height > 1.0, 'double': height.double()}"
-    )
-    assert all(value.shape == (8,) and value.dtype == torch.float32 for value in components.values())
-    assert components["alive"].tolist() == [1.0] * 8
-    assert components["flag"].sum() == 4
-
-
 def test_a_total_that_differs_from_its_parts_leaves_a_residual():
     components = call("up = height * 2.0\nreturn up + 0.5, {'up': up}")
     torch.testing.assert_close(components["residual"], torch.full((8,), 0.5))
-
-
-def test_a_total_that_is_the_sum_of_its_parts_leaves_a_residual_of_exactly_zero():
-    components = call("a = height / 3.0\nb = action.sum(-1) / 7.0\nreturn a + b, {'a': a, 'b': b}")
-    assert components["residual"].abs().max() == 0.0
 
 
 def test_a_column_is_a_shape_error_that_names_component_got_and_expected():
@@ -115,20 +93,6 @@ def test_opposite_infinities_do_not_hide_each_other():
     zeros = torch.zeros(4)
     error = failure("return {'a': 1.0 / height, 'fine': height, 'b': -1.0 / height}", height=zeros)
     assert error.kind == "non-finite" and "not finite either: `b`, as" in error.message
-
-
-def test_large_but_finite_values_are_not_an_error():
-    components = call("return {'h': height}", height=torch.full((8,), 3e38))
-    assert components["h"][0] == pytest.approx(3e38)
-
-
-def test_loops_are_counted_over_the_whole_call_and_start_anew_in_the_next():
-    nested = "x = 0.0\nfor i in range({0}):\n    for j in range({0}):\n        x = x + 1.0\nreturn {{'h': height + x}}"
-    assert "loop iterations" in failure(nested.format(200)).message
-    source = "def compute_reward(height):\n    x = sum([1.0 for _ in range(900)])\n    return {'h': height + x}\n"
-    program = compile_reward(source)
-    for _ in range(20):
-        program({"height": torch.zeros(2)})
 
 
 @pytest.mark.parametrize(
@@ -210,22 +174,6 @@ def test_every_name_of_the_language_exists():
     for module, names in MODULE_NAMES.items():
         assert [name for name in names if not hasattr(modules[module], name)] == []
     assert METHODS - {*dir(torch.Tensor), *dir(dict), *dir(list)} == set()
-
-
-def test_components_of_other_types_are_converted_at_every_call():
-    program = compile_reward(
-        "def compute_reward(x):\n    return {'high': x > 0.2, 'count': (x > 0.2) * 1, 'x': 2.0 * x}\n"
-    )
-    for _ in range(3):
-        found = program({"x": torch.tensor([0.0, 1.0])})
-        assert {value.dtype for value in found.values()} == {torch.float32}
-        assert found["high"].tolist() == found["count"].tolist() == [0.0, 1.0]
-
-
-def test_the_total_is_the_sum_of_the_components():
-    components = call("return {'a': height, 'b': 2.0 * height, 'c': 1}")
-    torch.testing.assert_close(components.total, 3.0 * torch.linspace(0.5, 1.5, 8) + 1.0)
-    assert torch.equal(call("return {'a': height * 2.0}").total, 2.0 * torch.linspace(0.5, 1.5, 8))
 
 
 def test_the_total_that_a_reward_returns_is_its_total():
