@@ -28,7 +28,7 @@ def _broken(detector: Detector, message: str) -> Flag:
     return Flag(detector=detector.name, message=f"The {message}.")
 
 
-DETECTORS: DetectorRegistry[Flag] = DetectorRegistry(Flag, _broken)
+DETECTORS: DetectorRegistry[Flag] = DetectorRegistry(_broken)
 """In the order of their flags: behaviour of the policy first, then components."""
 
 BY_FITNESS = (

@@ -43,12 +43,9 @@ class Review(NamedTuple):
 
 
 class Critic:
-    """Review candidates. A reviewer runs their rewards, in worker processes.
+    """Review candidates. A reviewer runs their rewards, in worker processes; without one, only the form is checked.
 
-    Args:
-        reviewer: Runs rewards of valid form; None to check the form alone.
-        reader: A language model that reads the candidates that pass all other gates.
-        compares: True to reject duplicates.
+    A reader reads the candidates that pass all other gates. With `compares`, duplicates are rejected.
     """
 
     def __init__(

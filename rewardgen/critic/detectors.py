@@ -36,7 +36,7 @@ def _broken(detector: Detector, message: str) -> Finding:
     return Finding(gate="probe", detector=detector.name, severity="warn", message=message, hint=hint)
 
 
-DETECTORS: DetectorRegistry[Finding] = DetectorRegistry(Finding, _broken)
+DETECTORS: DetectorRegistry[Finding] = DetectorRegistry(_broken)
 
 
 def not_available(transitions: TransitionSet) -> tuple[str, ...]:

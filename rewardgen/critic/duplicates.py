@@ -27,15 +27,15 @@ def find_duplicate(
     for record in accepted:
         if source_fingerprint(record.candidate.source) == fingerprint:
             id = record.candidate.id
-            message = f"the same program as {id}, but for comments and layout"
-            return _finding("duplicate-program", message, f"see {id} for its result")
+            message, hint = f"the same program as {id}, but for comments and layout", f"see {id} for its result"
+            return _rejection("duplicate-program", message, hint)
     if distances is None:
         message = (
             "what it pays could not be compared with what others pay: it fails, or takes too long, on transitions put"
             " together from recorded ones"
         )
-        warning = _finding(_NOT_COMPARED, message, "keep every term finite and cheap for any combination of its inputs")
-        return warning.model_copy(update={"severity": "warn"})
+        hint = "keep every term finite and cheap for any combination of its inputs"
+        return Finding(gate="duplicate", detector=_NOT_COMPARED, severity="warn", message=message, hint=hint)
     near = [
         (distance, record.candidate.id, record)
         for record in accepted
@@ -51,7 +51,7 @@ def find_duplicate(
         f"their canonical distance is {distance:.1g}, within rounding"
     )
     hint = f"change what is paid, not how it is scaled or shaped; see {id} for its result"
-    return _finding("behavioural-duplicate", message, hint, {"distance": distance})
+    return _rejection("behavioural-duplicate", message, hint, distance=distance)
 
 
 def was_compared(record: CandidateRecord) -> bool:
@@ -59,12 +59,6 @@ def was_compared(record: CandidateRecord) -> bool:
     return all(finding.detector != _NOT_COMPARED for finding in record.verdict.findings)
 
 
-def _finding(detector: str, message: str, hint: str, evidence: Mapping[str, float] = {}) -> Finding:
-    return Finding(
-        gate="duplicate",
-        detector=detector,
-        severity="reject",
-        message=message,
-        hint=hint,
-        evidence=dict(evidence),
-    )
+def _rejection(detector: str, message: str, hint: str, **evidence: float) -> Finding:
+    fields = {"detector": detector, "message": message, "hint": hint, "evidence": evidence}
+    return Finding(gate="duplicate", severity="reject", **fields)

@@ -107,13 +107,9 @@ class ReviewRequest(NamedTuple):
 
 
 class SandboxedReviewer:
-    """Run the jobs `review` and `compare` on recorded transitions.
+    """Run the jobs `review` and `compare` on files of recorded transitions and episodes.
 
-    Args:
-        transitions: File of the transitions.
-        limits: Upper limits of a worker; a review lowers time and memory.
-        scratch: Folder of the workers.
-        episodes: Folder of the files of episodes.
+    A review lowers the time and memory of the limits.
     """
 
     def __init__(self, transitions: Path, limits: Limits, scratch: Path, episodes: Path | None = None) -> None:

@@ -57,12 +57,7 @@ _TAIL = 2000
 
 
 class AgentLLM:
-    """Start a command for each request.
-
-    Args:
-        words: Name of a known agent or a program, with further arguments, as on a command line.
-        timeout_s: Time limit of a process [s].
-        concurrency: Processes at once.
+    """Start a command for each request: a known agent or a program, with further arguments, as on a command line.
 
     Raises:
         ModelError: The program is not installed.

@@ -53,12 +53,8 @@ def estimated_usage(request: LLMRequest, completion: int, cost_usd: float | None
 class Budget:
     """Grant a call if it fits beside the upper bounds of all calls in flight; else wait until these are settled.
 
-    Safe to use from several threads and event loops.
-
-    Args:
-        max_cost_usd: Limit on the price of all calls [USD]; None for no limit.
-        max_tokens: Limit on prompt and completion tokens of all calls; None for no limit.
-        spent: Usage of earlier sessions of the run.
+    Limits, None for none, are on the price of all calls and on their prompt and completion tokens, with those that
+    earlier sessions of the run spent. Safe to use from several threads and event loops.
     """
 
     def __init__(self, max_cost_usd: float | None = None, max_tokens: int | None = None, spent: Usage = _EMPTY) -> None:

@@ -244,10 +244,8 @@ def _find_endpoint(name: str, api_base: str | None) -> Endpoint:
     if provider is None and api_base:
         model, provider = f"openai/{name}", "openai"
     if provider is None:
-        raise ModelError(
-            f"no provider is known for the model `{name}`",
-            "name it as `provider/model`, such as `openai/gpt-4o`, or give the server's address with `--api-base`",
-        )
+        hint = "name it as `provider/model`, such as `openai/gpt-4o`, or give the server's address with `--api-base`"
+        raise ModelError(f"no provider is known for the model `{name}`", hint)
     # Credentials other than keys may come from profiles and metadata servers.
     missing = [key for key in litellm.validate_environment(model)["missing_keys"] if key.endswith("_API_KEY")]
     if missing and not api_base:

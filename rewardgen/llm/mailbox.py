@@ -50,12 +50,8 @@ def open_requests(folder: Path) -> int:
 class MailboxLLM:
     """Post requests into a folder and wait for replies.
 
-    Args:
-        folder: The mailbox; created if missing.
-        run: Name of the run; a resumed run reuses its replies.
-        timeout_s: Longest wait for a reply [s].
-        poll_s: Time between two polls [s].
-        note: Receives a line for each file that answers no request.
+    The mailbox is created if missing. A resumed run reuses the replies to its name. `note` receives a line for each
+    file that answers no request.
     """
 
     def __init__(self, folder: Path, *, run: str, timeout_s: float, poll_s: float = 0.5, note: Note = silent) -> None:

@@ -72,9 +72,8 @@ class ReplayLLM:
             fitting = [call for call, label in zip(answered, labels, strict=True) if label and label[1] == design[1]]
         if not fitting or not (reply := fitting[-1].reply):
             labels = {call.request.label for call in self._calls}
-            raise CallRefused(
-                f"the request `{request.label}` was not recorded in {self._folder}", did_you_mean(request.label, labels)
-            )
+            message = f"the request `{request.label}` was not recorded in {self._folder}"
+            raise CallRefused(message, did_you_mean(request.label, labels))
         model = f"{reply.model}{_OTHERWISE}{_first_difference(fitting[-1], request)}"
         return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0, "model": model})
 

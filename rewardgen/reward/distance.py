@@ -56,12 +56,9 @@ class CanonicalReward(NamedTuple):
 
 
 class RewardDistance:
-    """Compare rewards of one task on the same transitions.
+    """Compare rewards of one task, with its discount, on the same recorded transitions, (K, ...) each.
 
-    Args:
-        inputs: Inputs of recorded transitions, (K, ...) each.
-        discount: Discount of the task.
-        terminates: True if episodes of the task can end before their time.
+    The task `terminates` if its episodes can end before their time.
 
     Attributes:
         rows: Inputs of the N transitions for comparisons, (N, ...) each.

@@ -44,11 +44,7 @@ def seen_besides(source: str) -> tuple[str, ...]:
 
 
 def without_observation(source: str) -> str:
-    """Return a valid reward without its `observe` and `OBSERVED`, the rest as it is written.
-
-    Args:
-        source: The reward's source.
-    """
+    """Return a valid reward without its `observe` and `OBSERVED`, the rest as it is written."""
     tree, lines = parse_source(source), source.splitlines(keepends=True)
     assert not isinstance(tree, Finding)
     for node in (*functions_named(tree, OBSERVE), *declarations(tree, OBSERVED)):
