@@ -78,7 +78,7 @@ MISTAKES = {
     "a column for a number": ([velocity("sim.qvel")], "`velocity` has shape (5, 1), expected (5,)", "`values[:, 0]`"),
     "the first env for all": ([velocity("sim.qvel[0]")], "`velocity` has shape (1,)", "`x[0]` the first env's own"),
     "envs that look at each other": ([velocity("sim.qvel[:, 0] - sim.qvel.mean()")], "changes with the envs beside it", "own row"),
-    "a Python number": ([velocity("float(sim.qvel[0, 0])")], "`velocity` is float, expected a torch tensor", "without `float()`"),
+    "a Python number": ([velocity("float(sim.qvel[0, 0])")], "`velocity` is float, expected a torch tensor", "`float()`"),
     "a division by zero": ([velocity("1.0 / sim.ctrl[:, 0]")], "`velocity` is not finite at step 1 with zero", "guard its divisions"),
     "state kept on self": ([(VARIABLES, f"self.calls = getattr(self, 'calls', 0) + 1\n        {VARIABLES.replace('[:, 0]}', '[:, 0] + self.calls}')}")], "the same seed and actions give different episodes", "keep nothing on the task"),
     "a member of sim misspelt": ([velocity("sim.qval[:, 0]")], "`sim` has no `qval` (`variables`", "did you mean `qvel`?"),
