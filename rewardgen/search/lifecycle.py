@@ -249,6 +249,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     if config.needs_fitness and not task.card.has_fitness:
         hint = "compare episodes: `--judge human`, or a model such as `--judge openai/gpt-5.1`"
         raise UsageError(f"{task.card.name} has no fitness to rank candidates by", hint)
+    if config.target_fitness == "human" and "human" not in task.baselines:
+        message = f"{task.card.name} has no human reward, so `--target-fitness human` is never reached"
+        raise UsageError(message, "give a number, or write a `human_reward` in the task file")
     trainer = config.trainer or trainer_of(task)
     has_eyes, continues = TRAINERS.get(trainer).has_eyes, TRAINERS.get(trainer).continues
     needs = {

@@ -280,6 +280,7 @@ class History:
             hint = "read it with the version that wrote it, see `provenance.json` beside it"
             raise RunFolderError(message, hint) from error
         needed = [id for id in self.finalists if id not in BASELINES and not is_ablation(id)]
+        needed += [id for id, repairs in self.designed if repairs]
         if events and (self.config is None or not all((id, 0) in self.designed for id in needed)):
             message = f"{folder.events} is damaged: it lacks events that others need"
             raise RunFolderError(message, "restore the file, or start a new run")
