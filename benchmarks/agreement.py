@@ -15,14 +15,15 @@ from torch import Tensor
 
 from benchmarks.figures import Figure, Report, Say
 from rewardgen.core.errors import TaskError
+from rewardgen.reward.program import compile_reward
 from rewardgen.sim.episodes import Episode, record_episodes
 from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.metric import metric_of
+from rewardgen.tasks.members import own_program
 from rewardgen.tasks.mujoco_task import MujocoTask
-from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.protocol import METRIC, Task
 from rewardgen.training.expert_policy import load_expert
 
 EPISODES = 240
@@ -74,10 +75,10 @@ def bench_agreement(own: str, drafts: Sequence[str], say: Say) -> Report:
 
 
 def _read(task: Task) -> tuple[str, ...]:
-    metric = metric_of(task)
+    metric = own_program(task, METRIC)
     if metric is None:
         raise TaskError(f"{task.path.name} has no `metric`", "name drafted tasks, which have one")
-    return metric.reads
+    return compile_reward(metric.source).inputs
 
 
 def _named(number: int, name: str) -> str:
