@@ -74,7 +74,8 @@ def compare(runs: Sequence[StudyRun], again: Sequence[StudyRun]) -> str:
 
 def _asked(run: StudyRun) -> RunConfig | None:
     """The options of a run, without the source of its replies and the number of workers."""
-    return run.history.config and run.history.config.model_copy(update={"model": "", "workers": None})
+    alike = {"model": "", "workers": None, "trainer": "ppo"}  # which trained all of them, named or not
+    return run.history.config and run.history.config.model_copy(update=alike)
 
 
 def main(arguments: Sequence[str]) -> None:

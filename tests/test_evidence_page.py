@@ -72,7 +72,7 @@ def test_the_suites_that_repeat_the_study_ask_for_what_the_kept_runs_were_asked_
     kept = {run.name: run.history.config for run in runs if run.way != WORDS}
     assert cells.keys() == kept.keys()
     for name, cell in cells.items():
-        apart = {"model": cell.config.model, "workers": cell.config.workers}
+        apart = {"model": cell.config.model, "workers": cell.config.workers, "trainer": "ppo"}
         assert kept[name].model_copy(update=apart) == cell.config
         assert cell.config.model in ("builtin", f"replay:{KEPT / name}")
 

@@ -6,7 +6,7 @@ It can be done: the scripted controller succeeds. The human reward reaches 0.49 
 
 import torch
 
-from rewardgen import Body, Direction, MujocoTask, Pair, PpoSettings, Site, Touching, Var, tolerance
+from rewardgen import Body, Direction, MujocoTask, Pair, PpoSettings, SacSettings, Site, Touching, Var, tolerance
 
 
 class StackTwo(MujocoTask):
@@ -21,7 +21,7 @@ class StackTwo(MujocoTask):
     frame_skip = 5
     episode_steps = 200
     solved_fitness = 0.8
-    training = {"ppo": PpoSettings(env_steps=1_000_000, initial_std=0.5)}
+    training = {"sac": SacSettings(env_steps=500_000), "ppo": PpoSettings(env_steps=1_000_000, initial_std=0.5)}
 
     grip = Site("grip").position.told("where the gripper is: the middle between its finger tips")
     grip_velocity = Site("grip").velocity

@@ -6,7 +6,7 @@ with success in 80 % of the episodes.
 
 import torch
 
-from rewardgen import Hinge, MujocoTask, Pair, PpoSettings, Slide, Var
+from rewardgen import Hinge, MujocoTask, Pair, PpoSettings, SacSettings, Slide, Var
 from rewardgen.reward.tolerance import tolerance
 
 JOINTS = ("back_thigh", "back_shin", "back_foot", "front_thigh", "front_shin", "front_foot")
@@ -33,7 +33,7 @@ class CheetahFlip(MujocoTask):
     start_noise = 0.02
     best_fitness = 1.0
     solved_fitness = 0.95
-    training = {"ppo": PpoSettings(env_steps=300_000)}
+    training = {"sac": SacSettings(env_steps=100_000), "ppo": PpoSettings(env_steps=300_000)}
 
     turns = Var("1", "full turns of the torso since the episode began, positive nose down; 1 or -1 after a flip")
     spin = Hinge("rooty").velocity.told("angular velocity of the torso, positive nose down")

@@ -147,7 +147,7 @@ def train(
         steps: Control steps per seed; default: those of the run or the task.
         seeds: Number of seeds.
         first_seed: First seed; default: the first that the run has not used, or 0 for a task.
-        trainer: Trainer for a task; default: the one that the task has settings for, or PPO.
+        trainer: Trainer for a task; default: the first that the task has settings for, or PPO.
         device: Device for a task: see `RunConfig.device`.
         bonus: Exploration bonus for a task: see `RunConfig.bonus`.
         randomise: Ranges of the physics: see `RunConfig.randomise`; default: none for a task, those of the run for its

@@ -25,7 +25,7 @@ Agree = Annotated[bool, flag("Do not ask about a run that you did not start here
 TaskName = Annotated[str, Parameter(help=TASK_HELP)]
 Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]
 Workers = Annotated[int | None, Parameter(help="Processes; default: the CPU cores.", validator=Number(gte=1))]
-Trainer = Annotated[str | None, Parameter(help="Trainer; default: the one that the task has settings for, or `ppo`.")]
+Trainer = Annotated[str | None, Parameter(help="Trainer; default: the first that the task has settings for, or `ppo`.")]
 RunsDir = Annotated[Path, Parameter(help="Folder of the runs.")]
 
 

@@ -100,7 +100,7 @@ class RunConfig(Frozen):
     """Fresh seeds of the winner and the human reward at most, opened in blocks of 5 until one of the two is better.
     Only their results are reported."""
     trainer: str | None = None
-    """Trainer of the policies; default: the one that the task has settings for, or `ppo`."""
+    """Trainer of the policies; default: the first that the task has settings for, or `ppo`."""
     env_steps: int | None = Field(default=None, ge=1000)
     """Control steps of each training, in whole updates; default: the task's setting."""
     bonus: Bonus | None = None

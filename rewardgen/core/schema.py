@@ -71,7 +71,7 @@ def read_toml(file: Path, hint: str) -> dict[str, Any]:
 
 
 def validated(model: type[Model], fields: dict[str, Any], where: str, hint: str) -> Model:
-    """Build a model from plain data, of which `where` is the source in words.
+    """Build a model from plain data; `where` names their source in messages.
 
     Raises:
         UsageError: A field is unknown or invalid; the message has the first fault.

@@ -51,7 +51,7 @@ class Look(NamedTuple):
 
 
 def look(a: Sequence[float], b: Sequence[float], most: int) -> Look:
-    """Look after a block at two groups, with the fitness of each seed, of which each will have `most` at last."""
+    """Look at two groups after a block: the fitness of each seed so far, of `most` seeds at the last look."""
     seeds, looks = min(len(a), len(b)), min(math.ceil(most / BLOCK), len(_TAILS))
     number = min(math.ceil(seeds / BLOCK), looks)
     tails = _TAILS[looks - 1]
@@ -71,8 +71,9 @@ def power(most: int) -> float:
 
 
 def _chance(a: Sequence[float], b: Sequence[float], share: float, tail: float) -> float:
-    """Return the conditional power: the probability of a decision at the last look, with its tail, if the difference
-    stays as it is after a share of the seeds.
+    """Return the conditional power: the probability of a decision at the last look if the difference stays.
+
+    `share` is that of the seeds used so far, `tail` that of the last look.
     """
     one_sigma = difference_interval(a, b, _SIGMA)
     half = one_sigma.high - one_sigma.value

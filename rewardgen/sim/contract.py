@@ -24,7 +24,7 @@ class Problem(NamedTuple):
 
 
 class Named(dict[str, Any]):
-    """Values by name for task code, where they are called `what`; an unknown name's error suggests a known one."""
+    """Values by name for task code, called `what` in errors; the error of an unknown name suggests a known one."""
 
     def __init__(self, what: str, values: Mapping[str, Any]) -> None:
         super().__init__(values)

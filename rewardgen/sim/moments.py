@@ -45,9 +45,7 @@ def spans(series: Tensor, owners: Sequence[str], leading: Collection[str]) -> Te
 
 
 def leading_variables(units: Mapping[str, str]) -> set[str]:
-    """Return the variables that decide the moments, of all with their units: states, because rates jump at contacts;
-    rates without a state.
-    """
+    """Return the variables that decide the moments: states, because rates jump at contacts; without a state, all."""
     return {name for name, unit in units.items() if "/s" not in unit} or {*units}
 
 

@@ -32,8 +32,8 @@ USUAL = "usual"
 
 
 def trainer_of(task: MeasuredTask) -> str:
-    """Return the trainer of a task: `ppo`, unless the task has settings for others only."""
-    return DEFAULT_TRAINER if DEFAULT_TRAINER in task.training else next(iter(task.training), DEFAULT_TRAINER)
+    """Return the trainer of a task: the first that it has settings for, else `ppo`."""
+    return next(iter(task.training), DEFAULT_TRAINER)
 
 
 def settings_for(
