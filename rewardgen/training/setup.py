@@ -62,8 +62,10 @@ def settings_for(
         if settings.device != "cpu" and not find_spec("mujoco_warp"):
             raise MachineError("`--device` needs MuJoCo Warp, which is not installed", install_hint("gpu"))
     elif device not in ("cpu", "auto"):
-        message = f"{task.card.name} is simulated" if not task.on_device else f"the trainer `{trainer}` trains"
-        raise UsageError(f"{message} on the CPU only", "leave out `--device`")
+        if not task.on_device:
+            raise UsageError(f"{task.card.name} is simulated on the CPU only", "leave out `--device`")
+        hint = f"leave out `--device`, or take `--trainer {DEFAULT_TRAINER}`"
+        raise UsageError(f"the trainer `{trainer}` trains on the CPU only", hint)
     if bonus and "bonus" not in kind.settings.model_fields:
         message = f"the trainer `{trainer}` has no exploration bonus"
         raise UsageError(message, f"leave out `--bonus`, or train with `--trainer {DEFAULT_TRAINER}`")

@@ -14,7 +14,7 @@ from rewardgen.training.sac.learner import SacLearner
 from rewardgen.training.sac.networks import StackedNetwork, drawn_actions, initial
 from rewardgen.training.sac.replay import Replay, Sampled
 from rewardgen.training.sac.settings import SacJob, SacSettings
-from rewardgen.training.setup import settings_for
+from rewardgen.training.setup import settings_for, trainer_of
 from rewardgen.training.shared.batch import SliceBatch
 from rewardgen.training.shared.normaliser import RewardScaler
 from rewardgen.training.shared.rollout import Rollout
@@ -132,6 +132,13 @@ def test_it_trains_on_the_cpu_only():
     assert settings_for("sac", task, 5000).env_steps == 5000
     with pytest.raises(UsageError, match="`sac` trains on the CPU only"):
         settings_for("sac", task, device="cuda")
+
+
+def test_a_task_trains_with_the_first_of_its_trainers_and_with_any_other_if_asked():
+    task = get_or_measure("cheetah_flip")
+    assert trainer_of(task) == "sac" and settings_for(None, task).env_steps == 100_000
+    assert settings_for("ppo", task).env_steps == 300_000
+    assert trainer_of(task.model_copy(update={"training": {}})) == "ppo"
 
 
 def learner(slices=1, **settings):
