@@ -92,8 +92,8 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
         usages, unpriced = zip(*(_usage(config, folder, card, most=most) for most in (False, True)), strict=True)
         raced = [*raced_settings(config, task, settings).values()]
         timed = [
-            _seconds(config, trainer, each, task.baselines, card, scratch / str(number))
-            for number, each in enumerate(raced or [settings])
+            _seconds(config, *each, task.baselines, card, scratch / str(number))
+            for number, each in enumerate(raced or [(trainer, settings)])
             if measured
         ]
     seconds = [each for each in timed if each]

@@ -292,7 +292,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         config=config.model_dump(mode="json"),
         card=card.model_dump(mode="json"),
         training=_training(trainer, settings),
-        raced={name: _training(trainer, others) for name, others in raced_settings(config, task, settings).items()},
+        raced={name: _training(*each) for name, each in raced_settings(config, task, settings).items()},
         baselines=task.baselines,
         given=source,
         examples=[example.model_dump(mode="json") for example in examples],

@@ -5,7 +5,7 @@ All candidates of a run train with the same, so that they compare.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -17,6 +17,8 @@ from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import TRAINERS, Trainer
 from rewardgen.training.setup import learner_notes
 
+_MARGIN = 0.05
+"""Of the fitness."""
 RACE_SEEDS = (0, 1)
 """Seeds of each reward: the same in all runs of a task, which so choose the same."""
 
@@ -36,7 +38,7 @@ def race(run: Context, make_trainer: Callable[[Training], Trainer], scratch: Pat
         for name, training in history.raced.items()
     }
     fitness = {name: _mean_fitness(trained, len(specs)) for name, trained in results.items()}
-    chosen = max(fitness, key=lambda name: (fitness[name] is not None, fitness[name] or 0.0))  # the first of equals
+    chosen = _chosen(fitness)
     others = [
         result
         for name, trained in results.items()
@@ -44,8 +46,9 @@ def race(run: Context, make_trainer: Callable[[Training], Trainer], scratch: Pat
         if name != chosen or result.seed not in history.search_seeds
     ]
     training, env_steps = history.raced[chosen], sum(result.env_steps for result in others)
-    notes = learner_notes(training.trainer, TRAINERS.get(training.trainer).recorded(training.settings))
-    outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, learner_notes=notes)
+    kind = TRAINERS.get(training.trainer)
+    notes = learner_notes(training.trainer, kind.recorded(training.settings))
+    outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, learner=kind.learner, learner_notes=notes)
     run.journal.record("settings-chosen", **outcome.model_dump(mode="json"))
 
 
@@ -76,6 +79,16 @@ def _train(
             cancel=cancel,
         )
     return results
+
+
+def _chosen(fitness: Mapping[str, float | None]) -> str:
+    """Return the settings that reach more; later ones take longer, so that they have to be better by a margin."""
+    first, *others = fitness
+    for name in others:
+        before, value = fitness[first], fitness[name]
+        if value is not None and (before is None or value > before + _MARGIN * abs(before)):
+            first = name
+    return first
 
 
 def _mean_fitness(results: Sequence[SliceResult], number_of: int) -> float | None:

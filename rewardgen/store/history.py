@@ -76,6 +76,8 @@ class Race(Frozen):
     """Mean over the rewards and their seeds; None if a training failed or did not end."""
     env_steps: Count
     """Control steps of the trainings that the search does not use."""
+    learner: str = ""
+    """`learner` of the task card, by the chosen settings."""
     learner_notes: str = ""
     """`learner_notes` of the task card, by the chosen settings."""
 
@@ -301,8 +303,10 @@ class History:
             case "settings-chosen":
                 self.race = Race.model_validate(data)
                 self.training, self.raced = self.raced[self.race.chosen], {}
-                if self.card and (notes := self.race.learner_notes):
-                    self.card = self.card.model_copy(update={"learner_notes": notes})
+                told = {"learner": self.race.learner, "learner_notes": self.race.learner_notes}
+                if self.card and self.training:
+                    update = {name: text for name, text in told.items() if text}
+                    self.card = self.card.model_copy(update=update | {"env_steps": self.training.env_steps})
                 self.changes.append(self.race.text)
             case "judged":
                 self.judgement = Judgement.model_validate(data["judgement"])

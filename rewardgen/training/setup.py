@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from rewardgen.core.config import Bonus, Device, RunConfig
+from rewardgen.core.config import COEVOLVE, Bonus, Device, RunConfig
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
 from rewardgen.core.physics import cannot_vary, parse_ranges, range_text, words
@@ -29,6 +29,9 @@ _PHYSICS_NOTE = "Each training episode draws factors on the physics, or a delay 
 _LEVELS_NOTE = "In the first half of training, episodes begin easier than the task's; evaluations never do."
 USUAL = "usual"
 """Name of a trainer's defaults where settings race."""
+_SAC = "sac"
+_FEWER = 4
+"""SAC races with as many times fewer control steps, as each takes it many times as long."""
 
 
 def trainer_of(task: MeasuredTask) -> str:
@@ -94,16 +97,24 @@ def randomised(trainer: str, task: MeasuredTask, ranges: Sequence[str], device: 
     return tuple(range_text(name, *bounds) for name, bounds in parse_ranges(ranges).items())
 
 
-def raced_settings(config: RunConfig, task: MeasuredTask, usual: TrainerSettings) -> dict[str, TrainerSettings]:
-    """Return all settings by name among which the task's own rewards decide, `usual` first; empty if nothing is open.
+def raced_settings(
+    config: RunConfig, task: MeasuredTask, usual: TrainerSettings
+) -> dict[str, tuple[str, TrainerSettings]]:
+    """Return all settings by name, with their trainers, among which the task's own rewards decide, `usual` first.
 
-    Decided are the settings of a task that has some for its trainer, and those for a GPU, where none were compared.
+    Empty if nothing is open: for a task that has settings for its trainer, and on a GPU, where none were compared. SAC
+    races where the user names no trainer and wants nothing that it lacks.
     """
     trainer = config.trainer or trainer_of(task)
     profiles, on_cpu = TRAINERS.get(trainer).profiles, getattr(usual, "device", "cpu") == "cpu"
     if "race" in config.ablate or trainer in task.training or not (profiles and task.baselines and on_cpu):
         return {}
-    return {USUAL: usual} | {name: usual.model_copy(update={**changes}) for name, changes in profiles.items()}
+    raced = {name: usual.model_copy(update={**changes}) for name, changes in {USUAL: {}, **profiles}.items()}
+    found = {name: (trainer, settings) for name, settings in raced.items()}
+    if not (config.trainer or config.bonus or config.strategy == COEVOLVE or task.card.choices):
+        steps = max(1, usual.env_steps // _FEWER)
+        found[_SAC] = _SAC, settings_for(_SAC, task, steps, randomise=config.randomise, levels=config.levels)
+    return found
 
 
 def _available(device: Device | Literal["auto"]) -> Device:

@@ -33,7 +33,7 @@ def test_a_race_of_settings_trains_the_tasks_own_rewards_once_more(tmp_path):
     raced, usual = (
         forecast(config.model_copy(update={"ablate": ablate}), measured=False).trainings for ablate in ((), ("race",))
     )
-    assert raced.low - usual.low == raced.high - usual.high == 4
+    assert raced.low - usual.low == raced.high - usual.high == 8
 
 
 def test_a_short_training_tells_the_minutes_and_the_finals_what_they_can_detect():

@@ -85,7 +85,7 @@ def test_the_settings_that_reach_more_train_the_run(tmp_path):
     assert past.spent_steps == 4 * slice_result("human", 0, 1.0).env_steps, "what is part of no result counts too"
 
 
-@pytest.mark.parametrize("dense", [-1.0, -2.0, None])
+@pytest.mark.parametrize("dense", [-1.0, -0.96, -2.0, None])
 def test_the_usual_settings_stay_where_others_are_no_better_or_fail(tmp_path, dense):
     assert a_race(tmp_path, {USUAL: -1.0, DENSE: dense}, []).training.env_steps == USUAL
 
@@ -111,7 +111,9 @@ def test_only_a_task_without_settings_of_its_own_leaves_them_open(tmp_path):
         config = RunConfig(task="point", **options)
         return list(raced_settings(config, task, settings_for(config.trainer, task)))
 
-    assert raced(without) == ["usual", "dense"]
+    assert raced(without) == ["usual", "dense", "sac"]
+    assert raced(without, trainer="ppo") == raced(without, bonus="rnd") == ["usual", "dense"]
+    assert raced(without, strategy="coevolve") == ["usual", "dense"], "its policies are not trained further"
     assert raced(own) == raced(without, ablate=("race",)) == raced(without, trainer="sb3-ppo") == []
     on_gpu = settings_for(None, without).model_copy(update={"device": "cuda"})
     assert raced_settings(RunConfig(task="point"), without, on_gpu) == {}
@@ -124,10 +126,13 @@ def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
     assert done.returncode == 0, done.stderr
     past = history(tmp_path)
     assert past.race and past.race.text in done.stderr
-    assert set(past.race.fitness) == {"usual", "dense"} and None not in past.race.fitness.values()
+    assert set(past.race.fitness) == {"usual", "dense", "sac"} and None not in past.race.fitness.values()
     settings = past.training.settings
-    assert settings["recompute_advantages"] == (past.race.chosen == "dense")
-    assert f"a standard deviation of {settings['initial_std']:g} times" in past.card.learner_notes
+    if past.race.chosen == "sac":
+        assert past.training.trainer == "sac" and past.card.learner == "SAC" and past.card.env_steps == 1024
+    else:
+        assert settings["recompute_advantages"] == (past.race.chosen == "dense")
+        assert f"a standard deviation of {settings['initial_std']:g} times" in past.card.learner_notes
     assert past.race.text in run_folder(tmp_path).readme.read_text()
     assert table(past)
 
