@@ -1,7 +1,7 @@
 """A flip like those of Text2Reward's hopper (Xie et al., 2024), on Gymnasium's half cheetah.
 
-The human reward reaches 0.90 at the shipped budget, short of `solved_fitness` (0.92, 0.75 and 1.00 with three seeds),
-with success in 80 % of the episodes.
+The human reward solves it with SAC (1.00, 1.00, 1.00, 0.73 and 0.97 with five seeds, 87 % success), but seldom with
+PPO: 0.92, 0.75 and 1.00 after 300k steps, and 0.50 with two of five seeds after 1M.
 """
 
 import torch

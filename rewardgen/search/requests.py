@@ -62,13 +62,17 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         examples=history.examples[: run.config.examples],
         stages=run.config.stages,
         inherits=continued(history, slot.parents[0]) if goes_on else "",
-        evolve_observation=run.config.evolve_observation or slot.operator == "observe" or _shows_more(parents),
+        evolve_observation=_may_show_more(run, parents),
         seed=slot.seed,
     )
 
 
-def _shows_more(parents: Sequence[CandidateRecord]) -> bool:
-    return any(observed_names(parent.candidate.source) for parent in parents)
+def _may_show_more(run: Context, parents: Sequence[CandidateRecord]) -> bool:
+    """Tell all designers of `observe` once one was asked for it, or a parent has it."""
+    asked = any(slot.operator == "observe" for generation in run.history.generations for slot in generation.slots)
+    return (
+        bool(run.config.evolve_observation) or asked or any(observed_names(each.candidate.source) for each in parents)
+    )
 
 
 def _best_beside(records: Sequence[CandidateRecord], ranking: Ranking, slot: Slot) -> CandidateRecord | None:

@@ -39,7 +39,7 @@ Phase = Literal["search", "final", "chain"]
 """Purpose of a training: to search, to report on fresh seeds, or to train the policies there that the winner's begin
 from."""
 Status = Literal["running", "interrupted", "failed", "finished"]
-ABLATED = "-without-observe"
+ABLATED = "-blind"
 """End of the name under which the finals train the winner without its `observe`, for comparison."""
 _MEASURES = ("fitness", "final_fitness", "fitness_spread", "success", "success_rate")
 """Fields of records that a task without a fitness leaves at 0 and False."""

@@ -177,17 +177,19 @@ def test_the_built_in_designer_writes_no_stages():
 
 
 @pytest.mark.parametrize("shows", [True, False])
-def test_designers_are_told_of_observe_where_a_parent_has_one_or_they_are_asked_for_it(tmp_path, shows):
+def test_all_designers_are_told_of_observe_once_one_is_asked_for_it_or_a_parent_has_one(tmp_path, shows):
     source = "OBSERVED = ('up',)\n\n\ndef observe(speed):\n    return speed[:, None]\n\n\n" if shows else ""
     told = []
 
     class Designing(Crew):
         async def design(self, request):
-            told.append((request.operator, request.evolve_observation))
+            told.append((request.generation, request.operator, request.evolve_observation))
             candidate = await super().design(request)
             return candidate.model_copy(update={"source": source + candidate.source})
 
     search, _ = a_search(tmp_path, Designing(fitness=lambda id: 9.0), generations=3, **MODEL)
     search()
-    others = {allowed for operator, allowed in told if operator not in ("observe", "draft")}
-    assert ("observe", True) in told and ("draft", False) in told and others == {shows}
+    first = min(generation for generation, operator, _ in told if operator == "observe")
+    assert first > 0 and all(allowed for generation, _, allowed in told if generation >= first)
+    earlier = {allowed for generation, operator, allowed in told if generation < first and operator != "draft"}
+    assert earlier <= {shows} and {allowed for generation, _, allowed in told if generation == 0} == {False}

@@ -236,7 +236,7 @@ def test_a_winner_that_shows_policies_more_is_compared_with_itself_without_that(
     crew = Seeing()
     search, history = a_search(tmp_path, crew, generations=1, final_seeds=20)
     summary = search()
-    bare = f"{summary.chosen}-without-observe"
+    bare = f"{summary.chosen}-blind"
     assert opened(history) == {summary.chosen: 5, "human": 5, "sparse": 5, bare: 5}
     assert "It beats the same reward without its `observe` (1" in summary.conclusion
     assert crew.sources[bare] == '# Pay.\ndef compute_reward(speed):\n    return {"speed": speed}\n'
@@ -244,7 +244,7 @@ def test_a_winner_that_shows_policies_more_is_compared_with_itself_without_that(
 
 
 def test_a_comparison_that_fails_to_train_takes_nothing_from_the_winner(tmp_path):
-    search, history = a_search(tmp_path, Seeing(failing="g00-k0-without-observe"), generations=1, final_seeds=5)
+    search, history = a_search(tmp_path, Seeing(failing="g00-k0-blind"), generations=1, final_seeds=5)
     summary = search()
     assert summary.chosen == "g00-k0" and history.finalists[0] == "g00-k0"
     assert "without" not in summary.conclusion and "non-finite" in summary.rows[-1].failure
@@ -253,7 +253,7 @@ def test_a_comparison_that_fails_to_train_takes_nothing_from_the_winner(tmp_path
 def test_if_a_winner_fails_the_next_one_is_compared_with_itself(tmp_path):
     search, history = a_search(tmp_path, Seeing(failing="g00-k0"), generations=1, final_seeds=5)
     assert search().chosen == "g00-k1"
-    assert [id for id in history.finalists if id.endswith(ABLATED)] == ["g00-k1-without-observe"]
+    assert [id for id in history.finalists if id.endswith(ABLATED)] == ["g00-k1-blind"]
 
 
 def test_nothing_is_compared_where_policies_do_not_see_what_a_reward_shows(tmp_path):
