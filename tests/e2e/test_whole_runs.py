@@ -185,12 +185,10 @@ def test_a_run_begins_with_a_reward_file(tmp_path):
 
 
 def test_a_run_refuses_a_task_in_which_a_check_finds_a_problem_and_tells_its_notes(tmp_path):
-    here = point(
-        tmp_path, ("    episode_steps = ", "    episode_s = 5\n    solved_fitness = True\n    episode_steps = ")
-    )
+    here = point(tmp_path, ("    episode_steps = ", "    episode_s = 5\n    episode_steps = "), ('"ppo":', '"ppo2":'))
     done = rewardgen("run", here, *SHORTER, cwd=tmp_path)
     said = " ".join(done.stderr.split())
     assert done.returncode == 2 and "nothing reads `episode_s` of the class" in said
-    assert "point.py: `solved_fitness` is True, expected a number" in said
+    assert "point.py: `training` has settings for the trainer `ppo2`, which is unknown" in said
     assert f"rewardgen tasks check {here}` lists all problems" in said
     assert not list((tmp_path / "runs").iterdir())

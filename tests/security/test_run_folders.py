@@ -234,7 +234,7 @@ ATTACKS = [
         has_the_signature_of_another_run, spends_without_a_limit,
     )),
     *((runs_a_task_file_unconfined, command, "") for command in (SHOW, LIST)),
-    (runs_a_task_file_unconfined, REWARDS, "is not run"),
+    (runs_a_task_file_unconfined, REWARDS, "cannot read the recorded transitions"),
     *((policy_is_a_path(path), AGREED, "does not fit")
       for path in ("../../../../outside/secret", "{0.secret}")),
     *((attack, AGREED, "neither a file nor a folder") for attack in (

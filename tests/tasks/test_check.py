@@ -9,7 +9,9 @@ from tests.tasks.files import POINT, measured_point, point
 
 
 def check(reference):
-    return json.loads(json.dumps(check_job({"task": reference, "trainers": ["ppo", "sb3-ppo"]}, lambda message: None)))
+    return json.loads(
+        json.dumps(check_job({"task": reference, "trainers": ["ppo", "sac", "sb3-ppo"]}, lambda message: None))
+    )
 
 
 def problems(folder, *changes, **options):

@@ -95,6 +95,9 @@ def test_a_trainer_without_a_bonus_refuses_one(trainer):
 
 
 def test_settings_that_race_have_the_same_bonus(tmp_path):
-    task, config = get_or_measure(point(tmp_path, ("    training = ", "    _training = "))), RunConfig(task="point")
+    task, config = (
+        get_or_measure(point(tmp_path, ("    training = ", "    _training = "))),
+        RunConfig(task="point", bonus="count"),
+    )
     raced = raced_settings(config, task, settings_for(None, task, bonus="count"))
-    assert len(raced) == 2 and {settings.bonus for settings in raced.values()} == {"count"}
+    assert [*raced] == ["usual", "dense"] and {settings.bonus for _, settings in raced.values()} == {"count"}
