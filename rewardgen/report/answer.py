@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from rewardgen.core.formatting import bounds, count, number, percent, with_interval, with_spread
 from rewardgen.core.statistics import Interval, Standing, difference_interval
-from rewardgen.store.history import FinalRow, History, Status
+from rewardgen.store.history import ABLATED, FinalRow, History, Status
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import BASELINES
 from rewardgen.view.facts import chosen_row
@@ -171,6 +171,10 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
         tone: Tone = "good" if solved else "mixed" if rate >= _NO_SUCCESS else "bad"
         facts.insert(0, Fact("Success", percent(rate), ends, opening_words(card.success), tone))
     facts += [fact for name in BASELINES if (fact := _against(history, name))]
+    if bare := summary.row(row.candidate_id + ABLATED):
+        ends = _minus(bounds(bare.fitness)) if bare.fitness and bare.seeds > 1 else ""
+        about = "the same reward without its observe: policies see the task's own observation alone"
+        facts.append(Fact("Blind", number(bare.fitness and bare.fitness.value) or "not known", ends, about))
     if judgement is None:
         return [*facts, Fact("As asked", "not judged", about="no language model read the episodes")]
     answers: dict[str | None, tuple[str, Tone]] = {

@@ -8,6 +8,7 @@ import pytest
 
 from rewardgen.analyzer.flags import DETECTORS
 from rewardgen.core.files import write_atomic
+from rewardgen.core.statistics import Interval
 from rewardgen.llm.archive import read_call
 from rewardgen.report import closing, page
 from rewardgen.report.answer import answer_of
@@ -124,6 +125,17 @@ def test_the_headline_has_the_success_of_each_seed_and_none_where_none_is_define
         ["Fitness", "Against human"] if None in rates else ["Success", "Fitness"]
     )
     assert None not in rates or "0 %" not in answer.headline
+
+
+def test_what_the_chosen_reward_reaches_without_its_observe_is_a_fact():
+    history = changed(against_human="above")
+    chosen = history.summary.row(history.summary.chosen)
+    bare = chosen.model_copy(
+        update={"candidate_id": f"{chosen.candidate_id}-blind", "fitness": Interval(value=12.0, low=9.0, high=15.0)}
+    )
+    history.summary = history.summary.model_copy(update={"rows": (*history.summary.rows, bare)})
+    (fact,) = [fact for fact in answer_of(history, "finished").facts if fact.name == "Blind"]
+    assert (fact.value, fact.bounds) == ("12", "9, 15") and "without its observe" in fact.about
 
 
 @pytest.mark.parametrize(("answer", "tone"), [("yes", "good"), ("partly", "mixed"), ("no", "bad")])
