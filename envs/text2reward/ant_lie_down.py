@@ -1,12 +1,12 @@
 """Lying down, one of the novel skills of Text2Reward (Xie et al., 2024), on Gymnasium's ant.
 
-The human reward reaches 0.81 at the shipped budget, short of `solved_fitness` (0.77, 0.79 and 0.89 with three seeds),
-with success in 66 % of the episodes. Success alone gets as far.
+The human reward solves it with SAC: 0.97, 0.98 and 0.94 with three seeds, 94 % success. PPO stays short of that after
+300k steps, 0.77, 0.79 and 0.89, and gets as far with success alone as its reward.
 """
 
 import torch
 
-from rewardgen import Body, MujocoTask, Pair, PpoSettings, Var
+from rewardgen import Body, MujocoTask, Pair, PpoSettings, SacSettings, Var
 
 LEGS = ("front_left", "back_left", "back_right", "front_right")
 LOWER_LEGS = ("left_ankle_geom", "right_ankle_geom", "third_ankle_geom", "fourth_ankle_geom")
@@ -32,7 +32,7 @@ class AntLieDown(MujocoTask):
     start_noise = 0.05
     best_fitness = 1.0
     solved_fitness = 0.95
-    training = {"ppo": PpoSettings(env_steps=300_000, initial_std=0.5)}
+    training = {"sac": SacSettings(env_steps=400_000), "ppo": PpoSettings(env_steps=300_000, initial_std=0.5)}
 
     height = Body("torso").height.told("height of the torso's centre: 0.56 at first, 0.36 with flat legs, 0.25 lying")
     upright = Body("torso").upright.told("cosine of the torso's tilt: 1 upright, 0 on its side, -1 on its back")
