@@ -25,14 +25,8 @@ File = Annotated[Path, Parameter(help="A TOML file with tasks, seeds, strategies
 Folder = Annotated[
     Path | None, Parameter(help="Folder of the runs and tables; default: the file's name without `.toml`.")
 ]
-
-
-Model = Annotated[
-    str | None,
-    Parameter(
-        help="Model of all runs, in place of the file's designers; `{task}`, `{strategy}` and `{seed}` are filled in."
-    ),
-]
+_MODEL = "Model of all runs, in place of the file's designers; `{task}`, `{strategy}` and `{seed}` are filled in."
+Model = Annotated[str | None, Parameter(help=_MODEL)]
 
 
 def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Folder = None, json: Json = False) -> int:

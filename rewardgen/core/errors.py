@@ -123,7 +123,7 @@ def nearest(name: str, valid: Iterable[str], *, sure: bool = False) -> str | Non
     """Return the valid name closest to an unknown one, or None if nothing is close.
 
     Names with all words of the unknown one come before names with similar letters; case and separators do not count.
-    To be `sure`, only close matches count.
+    With `sure`, only close matches count.
     """
     words, names = _words(name), {candidate: _words(candidate) for candidate in valid}
     # One word in common is not sure: `torch.count_nonzero` does not do what `nonzero` does.

@@ -83,7 +83,7 @@ def proportion_interval(values: Sequence[float], trials: int) -> Interval:
 
     Episodes of one seed are alike, so they count for less than independent ones: at least as many trials as seeds, at
     most as many as episodes (Korn and Graubard 1998, "Confidence intervals for proportions with small expected number
-    of positive counts estimated from survey data"). Each share is of so many trials, its seed's episodes.
+    of positive counts estimated from survey data"). `trials` are the episodes of each seed.
     """
     count, mean = len(values), min(1.0, max(0.0, sum(values) / len(values)))
     effective = float(count)

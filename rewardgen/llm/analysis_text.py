@@ -69,7 +69,7 @@ _COMPONENT = _Form(digits=2, least=1.0)
 def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
     """Write fitness, learning curve, components and episodes of a candidate; without an analysis the fitness alone.
 
-    Two episodes, the most, are half of the text.
+    Two `episodes`, the most that are shown, take half of the text.
     """
     analysis = record.analysis
     sections = [_fitness_lines(record)]

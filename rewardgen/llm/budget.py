@@ -53,8 +53,8 @@ def estimated_usage(request: LLMRequest, completion: int, cost_usd: float | None
 class Budget:
     """Grant a call if it fits beside the upper bounds of all calls in flight; else wait until these are settled.
 
-    Limits, None for none, are on the price of all calls and on their prompt and completion tokens, with those that
-    earlier sessions of the run spent. Safe to use from several threads and event loops.
+    The limits, None for none, hold for price and tokens of all calls, those `spent` in earlier sessions of the run too.
+    Safe to use from several threads and event loops.
     """
 
     def __init__(self, max_cost_usd: float | None = None, max_tokens: int | None = None, spent: Usage = _EMPTY) -> None:

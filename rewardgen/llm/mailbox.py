@@ -50,8 +50,8 @@ def open_requests(folder: Path) -> int:
 class MailboxLLM:
     """Post requests into a folder and wait for replies.
 
-    The mailbox is created if missing. A resumed run reuses the replies to its name. `note` receives a line for each
-    file that answers no request.
+    The mailbox is created if missing. A resumed run of the same name reuses its replies. `note` receives a line for
+    each file that answers no request.
     """
 
     def __init__(self, folder: Path, *, run: str, timeout_s: float, poll_s: float = 0.5, note: Note = silent) -> None:

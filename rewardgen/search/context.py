@@ -75,8 +75,8 @@ def ablations(history: History, ids: Sequence[str] | None = None) -> int:
     """Number of rewards that the finals train for comparison with a winner that shows more to policies: 0 or 1."""
     if not (history.has_fitness and history.training and TRAINERS.get(history.training.trainer).has_eyes):
         return 0
-    candidates = [candidate for candidate in history.designed.values() if ids is None or candidate.id in ids]
-    return int(any(observed_names(candidate.source) for candidate in candidates))
+    latest = {id: candidate for (id, _), candidate in sorted(history.designed.items()) if ids is None or id in ids}
+    return int(any(observed_names(candidate.source) for candidate in latest.values()))
 
 
 class Context(NamedTuple):

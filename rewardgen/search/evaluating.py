@@ -73,7 +73,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
 def settle(run: Context, generation: int, rounds: int | None = None) -> None:
     """Give the leaders further seeds, one each per round, until the order is settled or their seeds are used up.
 
-    A judge that does not rank by fitness has no use for them. After the search, `generation` is their number.
+    A judge that does not rank by fitness has no use for them. After the search, `generation` counts all of them.
     """
     history = run.history
     finished = generation < len(history.generations) and history.generations[generation].finished

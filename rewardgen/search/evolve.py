@@ -48,10 +48,8 @@ class Evolve:
         archive = ranking.ids
         stalled = stalled_generations(records, self._judge)
         mix = _mix(archive, stalled)
-        observes = self._config.evolve_observation
-        if observes is None:
-            observes = stalled > 0 and self._config.model != BUILTIN
-        if archive and observes:
+        stuck = stalled > 0 and self._config.model != BUILTIN
+        if archive and (stuck if self._config.evolve_observation is None else self._config.evolve_observation):
             mix = ("observe", *mix)
         if self._config.stages and archive:
             mix = ("stage", *mix)

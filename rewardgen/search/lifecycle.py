@@ -253,14 +253,11 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         message = f"{task.card.name} has no human reward, so `--target-fitness human` is never reached"
         raise UsageError(message, "give a number, or write a `human_reward` in the task file")
     trainer = config.trainer or trainer_of(task)
-    has_eyes, continues = TRAINERS.get(trainer).has_eyes, TRAINERS.get(trainer).continues
-    needs = {
-        "--stages": config.stages and not has_eyes,
-        "--evolve-observation": config.evolve_observation and not has_eyes,
-    }
-    needs[f"--strategy {COEVOLVE}"] = config.strategy == COEVOLVE and not continues
-    for option in (option for option, is_missing in needs.items() if is_missing):
-        hint = "take `--trainer ppo`, or leave it out"
+    kind = TRAINERS.get(trainer)
+    asked = {"--stages": config.stages, "--evolve-observation": config.evolve_observation} if not kind.has_eyes else {}
+    asked |= {f"--strategy {COEVOLVE}": config.strategy == COEVOLVE and not kind.continues}
+    if option := next((option for option, is_asked in asked.items() if is_asked), ""):
+        hint = f"take `--trainer ppo`, or leave out `{option}`"
         raise UsageError(f"the trainer `{trainer}` does not support `{option}`", hint)
     options = config.device, config.bonus, config.randomise, config.levels
     settings = settings_for(trainer, task, config.env_steps, *options)

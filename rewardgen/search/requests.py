@@ -70,9 +70,8 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
 def _may_show_more(run: Context, parents: Sequence[CandidateRecord]) -> bool:
     """Tell all designers of `observe` once one was asked for it, or a parent has it."""
     asked = any(slot.operator == "observe" for generation in run.history.generations for slot in generation.slots)
-    return (
-        bool(run.config.evolve_observation) or asked or any(observed_names(each.candidate.source) for each in parents)
-    )
+    shown = any(observed_names(parent.candidate.source) for parent in parents)
+    return bool(run.config.evolve_observation or asked or shown)
 
 
 def _best_beside(records: Sequence[CandidateRecord], ranking: Ranking, slot: Slot) -> CandidateRecord | None:

@@ -297,6 +297,12 @@ def _value_problems(task: Task) -> Iterator[Problem]:
         if names:
             message = f"the class has `{names[0]}`, and `{FITNESS} = None`"
             yield Problem(message, "leave one of them out: episodes of a task without a fitness are compared")
+    nodes = ast.walk(ast.parse(task.path.read_text(errors="replace")))
+    for part in (part for node in nodes if isinstance(node, ast.Compare) for part in node.comparators):
+        match part:
+            case ast.BinOp(left=ast.Constant(), op=ast.BitAnd() | ast.BitOr()):  # torch computes `x > 1 & flags`
+                message = f"line {part.lineno}: `&` and `|` bind before comparisons, here in `{ast.unparse(part)}`"
+                yield Problem(message, "write parentheses around each comparison")
     levels: Any = task.levels
     numbers = isinstance(levels, tuple | list) and all(isinstance(level, int | float) for level in levels)
     if not numbers or any(later <= earlier for earlier, later in itertools.pairwise((0.0, *levels, 1.0))):

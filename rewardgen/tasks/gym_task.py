@@ -123,9 +123,8 @@ class GymTask(Task):
         classes = [base for base in cls.__mro__ if not base.__module__.startswith(_PACKAGE)]
         if unread := [name for name in _OF_MODELS if any(name in vars(base) for base in classes)]:
             message = f"`{unread[0]}` is a member of tasks on MuJoCo models, and this task is on an environment"
-            raise TaskError(
-                message, "leave it out, or let `env` be a function that puts a wrapper around the environment"
-            )
+            hint = "leave it out, or let `env` be a function that puts a wrapper around the environment"
+            raise TaskError(message, hint)
         if not cls.episode_steps:
             cls.episode_steps = cls.known().steps or _DEFAULT_STEPS
         return super().__new__(cls)
@@ -290,7 +289,8 @@ def _made(task: type[GymTask], steps: int | None = None, *, pictures: bool = Fal
     module, _, name = env.rpartition(":")
     if module and not re.search(r"-v\d+$", name):
         return getattr(importlib.import_module(module), name)(**options)
-    return gymnasium.make(env, disable_env_checker=True, **({"max_episode_steps": steps} if steps else {}), **options)
+    options |= {"max_episode_steps": steps} if steps else {}
+    return gymnasium.make(env, disable_env_checker=True, **options)
 
 
 def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
@@ -345,9 +345,8 @@ def _look(task: type[GymTask]) -> Known:
         env.close()
     if (size := spaces.flatdim(space)) > MOST_SEEN:
         message = f"{kind.__name__} observes {size} numbers: no policy here learns from so many"
-        raise TaskError(
-            message, "wrap it in a task file, as by `gymnasium.wrappers.ResizeObservation` and `GrayscaleObservation`"
-        )
+        hint = "wrap it in a task file, as by `gymnasium.wrappers.ResizeObservation` and `GrayscaleObservation`"
+        raise TaskError(message, hint)
     keyed = dict(space.items()) if isinstance(space, spaces.Dict) else {}
     observed = observation_variables(size, {key: spaces.flatdim(part) for key, part in keyed.items()}, kind)
     pictures = [*map(is_picture, keyed.values())] if keyed else [is_picture(space)] * len(observed)
@@ -395,9 +394,8 @@ def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
         first.rewards.append(one_number(step[1]))
         if not np.isfinite(first.rewards[-1]):
             message = f"`step` returns the reward {first.rewards[-1]}"
-            raise TaskError(
-                message, "fix the environment's own reward: its sum is the fitness unless a task has another"
-            )
+            hint = "fix the environment's own reward: its sum is the fitness unless a task has another"
+            raise TaskError(message, hint)
         if len(first.states) < _MOST_STATES and (state := _state_of(env)) is not None:
             first.states.append(state)
         if step[2] or step[3]:

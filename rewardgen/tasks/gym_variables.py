@@ -110,7 +110,7 @@ def kept_keys(infos: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
 
 
 def success_key(infos: Sequence[Mapping[str, Any]]) -> str:
-    """Return the key of `info` for success, or an empty text; raise a TaskError if its value is no yes or no."""
+    """Return the key of `info` for success, or an empty text; raise a TaskError if its value is no bool or number."""
     key = next((key for key in _SUCCESS if any(key in info for info in infos)), "")
     for value in (info[key] for info in infos if key in info):
         if value is not None and number_shape(value) is None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from rewardgen.core.errors import TaskError, did_you_mean, nearest
+from rewardgen.core.errors import RunFolderError, TaskError, did_you_mean, nearest
 from rewardgen.core.files import write_atomic
 from rewardgen.core.resources import shipped_task_files
 from rewardgen.sim.faults import task_faults
@@ -148,7 +148,10 @@ def _gym_task_file(env: str) -> Path:
     folder = (base if base.is_absolute() else Path.home() / ".local" / "share") / "rewardgen" / "tasks"
     path = folder / hashlib.sha256(text.encode()).hexdigest()[:12] / f"{name}.py"
     if not path.is_file() or path.read_text() != text:
-        write_atomic(path, text)
+        try:
+            write_atomic(path, text)
+        except RunFolderError as error:
+            raise TaskError(error.message, "name a folder that you may write: `export XDG_DATA_HOME=...`") from error
     return path.resolve()
 
 

@@ -265,3 +265,12 @@ def test_nothing_is_compared_where_policies_do_not_see_what_a_reward_shows(tmp_p
         assert ablations(history) == 0
     history.card = card()
     assert ablations(history) == 1
+
+
+def test_a_winner_whose_repair_lost_its_observe_is_not_compared_with_itself():
+    history = a_history()
+    for repairs, source in enumerate((SEEING, "def compute_reward(speed):\n    return {'speed': speed}\n")):
+        candidate = Candidate(id="best", generation=0, operator="draft", source=source, repairs=repairs)
+        history.designed["best", repairs] = candidate
+    history.training, history.card = Training(trainer="ppo", settings={"env_steps": 1000}), card()
+    assert ablations(history) == ablations(history, ["best"]) == 0

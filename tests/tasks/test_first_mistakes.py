@@ -130,6 +130,7 @@ MISTAKES = {
     "a flip of a number": (declared('invariances = (Flip("position"),)'), "not a quaternion", "w, x, y, z"),
     "a reward that raises": ([("torch.exp(-4.0 * position.abs())", "position[:, 7]")], "`human_reward` of point.py at line 46: ", ""),
     "an observation that is not finite": ([(OBSERVE, 'return variables["position"].log()[:, None]')], "the observation is not finite", "guard its"),
+    "a comparison that `&` tears": ([(SUCCESS, 'return episode.mean(episode["velocity"]) > 1 & ~episode.terminated')], "`&` and `|` bind before comparisons", "parentheses around each"),
     "a success that nobody misses": ([(SUCCESS, 'return episode["position"][0] < 99.0')], "every episode of no action and of random actions is a success", "only a policy that does the task"),
     "a place for a body that stays": ([(RESET, f'{RESET}, {{"point": draw.uniform(-1.0, 1.0, 3)}}')], "goal `point` is called like a body of the model, which no goal moves", 'mocap="true"'),
     "a goal that no policy sees": ([(RESET, f'{RESET}, {{"mark": draw.uniform(-1.0, 1.0, 1)}}'), without("observe")], "policies do not see `mark`", '`sim.goal("mark")`'),

@@ -67,6 +67,22 @@ def own(folder, actions="spaces.Box(-1.0, 1.0, (1,))", further=""):
     return str(path)
 
 
+def test_a_time_limit_may_be_an_option_of_the_environment(tmp_path):
+    file = tmp_path / "short.py"
+    body = 'env = "Pendulum-v1"\n    env_options = {"max_episode_steps": 30}\n'
+    file.write_text(f'from rewardgen import GymTask\n\n\nclass Short(GymTask):\n    """Words."""\n\n    {body}')
+    task = load_task(str(file))
+    assert task.episode_steps == 30 and task.make_envs([0], 1).reset().shape == (1, 3)
+
+
+def test_a_home_that_cannot_be_written_is_told_with_the_variable_that_names_another(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "file"))
+    with pytest.raises(TaskError) as raised:
+        load_task("Pendulum-v1")
+    assert "cannot write" in raised.value.message and "XDG_DATA_HOME" in raised.value.hint
+
+
 @pytest.mark.parametrize("id", ["Pendulum-v1", "CartPole-v1"])
 def test_steps_are_those_of_gymnasium(id):
     task = load_task(id)
