@@ -28,8 +28,8 @@ _MEASURING, _REVIEWING, _TRAINING = ("measure", "transitions"), ("review",), ("t
 
 _NOTES = (
     "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
-    "A training counts from its first update to its last evaluation, and the final evaluation from reading the policies"
-    " to their fitness, as their workers measured it.",
+    "A training counts from its first update to its last evaluation, as its worker measured it, and the final evaluation"
+    " with its worker's start.",
     "Idle cores: from the first to the last training or evaluation of a generation, or of the finals.",
 )
 
@@ -155,14 +155,15 @@ class _Run(NamedTuple):
         return 100.0 * covered(spans) / self.seconds
 
     def busy(self) -> list[list[Span]]:
-        """When workers trained or evaluated, in each phase; without their start."""
+        """When workers trained, without their start, or evaluated, in each phase."""
         return [[_working(job) for job in jobs if job.name in _TRAINING] for jobs in self.phases]
 
 
 def _working(job: _Job) -> Span:
     """When a worker trained, of which each slice has its part, or evaluated."""
-    parts = job.answer["slices"] if job.name == "train" else [job.answer]
-    seconds = sum(float(each["wall_s"]) for each in parts)
+    if job.name != "train":
+        return job.span
+    seconds = sum(float(each["wall_s"]) for each in job.answer["slices"])
     return Span(max(job.span.began, job.span.ended - seconds), job.span.ended)
 
 

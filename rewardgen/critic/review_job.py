@@ -54,7 +54,6 @@ def review_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     Raises:
         UsageError: The transitions cannot be read.
     """
-    torch.set_num_threads(1)
     for name in payload.get("detectors", ()):
         importlib.import_module(name)
     review = _Review(payload, report)
@@ -77,7 +76,6 @@ def compare_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     Raises:
         UsageError: The transitions cannot be read.
     """
-    torch.set_num_threads(1)
     measure = _measure(load_transitions(Path(payload["transitions"])), TaskCard.model_validate(payload["card"]))
     forms: list[CanonicalReward] = []
     for spec in payload["rewards"]:

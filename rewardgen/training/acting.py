@@ -34,7 +34,6 @@ def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
     The payload is that of `measuring.act`. Returns `problems`: name of a file to the reason why its policy cannot act,
     which then has no recording.
     """
-    torch.set_num_threads(1)
     for kind, target in payload["kinds"].items():
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)

@@ -93,7 +93,6 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
     training that goes up and down says too little. All slices of a seed meet the same initial states.
     `payload` may have a folder `keep` for recorded episodes, `kinds` of policies, and ranges of the `physics`.
     """
-    torch.set_num_threads(1)
     for kind, target in payload.get("kinds", {}).items():
         if kind not in POLICY_KINDS:
             POLICY_KINDS.register(kind, target)
