@@ -28,8 +28,8 @@ _MEASURING, _REVIEWING, _TRAINING = ("measure", "transitions"), ("review",), ("t
 
 _NOTES = (
     "Outside: no worker trains or evaluates. The built-in designer makes no model calls, and counts as outside.",
-    "A training counts from its first update to its last evaluation, as its worker measured it, and the final evaluation"
-    " with its worker's start.",
+    "A training counts from its first update to its last evaluation, as its worker measured it, and the final"
+    " evaluation with its worker's start.",
     "Idle cores: from the first to the last training or evaluation of a generation, or of the finals.",
 )
 
