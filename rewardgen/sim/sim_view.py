@@ -97,6 +97,9 @@ class StateView:
     def begin(self, which: Tensor, state: Start) -> None:
         """Begin episodes in some envs, (n,) int64 or (N,) bool, from the result of a task's `reset`, n rows or N."""
         goals = {name: value.double() for name, value in (state[2] if len(state) == 3 else {}).items()}
+        if self._goals and goals.keys() != self._goals.keys():
+            here, before = (", ".join(names) or "none" for names in (goals, self._goals))
+            raise TaskError(f"`reset` returns the goals {here}, and before {before}", "return the same ones each time")
         self._simulator.reset(which, state[0], state[1], self._mocap(len(which), goals))
         for name, value in goals.items():
             if name not in self._goals:

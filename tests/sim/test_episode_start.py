@@ -182,6 +182,14 @@ def test_a_plane_has_no_lowest_point(tmp_path):
         kind().make_envs([0], 1)
 
 
+def test_goals_that_do_not_come_again_are_refused(carting):
+    view = SimView(carting.make_simulator(2))
+    state = view.qpos.clone(), view.qvel.clone()
+    view.begin(torch.arange(2), (*state, {"mark": torch.zeros(2, 3)}))
+    with pytest.raises(TaskError, match="goals none, and before mark"):
+        view.begin(torch.arange(2), (*state, {}))
+
+
 def episode(lengths, step_s=0.1):
     values = torch.arange(8.0)[:, None].repeat(1, len(lengths))
     ended = torch.tensor(lengths) < 8
