@@ -1,7 +1,7 @@
 """Stacking two boxes with a gripper on a gantry.
 
-It can be done: the scripted controller succeeds. The human reward reaches 0.49 at the shipped budget, short of
-`solved_fitness` (0.79, 0.52 and 0.09 with three seeds).
+The human reward solves it with SAC: 0.96 and 0.86 with two seeds, 81 % success. PPO does not in 1M steps: 0.79, 0.52 and
+0.09 with three.
 """
 
 import torch
@@ -21,7 +21,7 @@ class StackTwo(MujocoTask):
     frame_skip = 5
     episode_steps = 200
     solved_fitness = 0.8
-    training = {"sac": SacSettings(env_steps=500_000), "ppo": PpoSettings(env_steps=1_000_000, initial_std=0.5)}
+    training = {"sac": SacSettings(env_steps=900_000), "ppo": PpoSettings(env_steps=1_000_000, initial_std=0.5)}
 
     grip = Site("grip").position.told("where the gripper is: the middle between its finger tips")
     grip_velocity = Site("grip").velocity
