@@ -40,5 +40,6 @@ def test_rewards_of_a_recorded_run_are_ranked_by_each_learner(tmp_path):
     found = bench_ranking([str(tmp_path / "cartpole-evolve-0")], options, lambda message: None)
     named = {figure.name: figure.median for figure in found.figures}
     assert {f"{name}, {by}" for name in ("task", "dense", "sac") for by in ("at its end", "equal time")} < set(named)
-    assert all(-1.0 <= value <= 1.0 for name, value in named.items() if not name.startswith("time"))
+    # Rewards that reach the same by then have no order: NaN.
+    assert all(not abs(value) > 1.0 for name, value in named.items() if not name.startswith("time"))
     assert len([*(tmp_path / "kept").iterdir()]) == 4
