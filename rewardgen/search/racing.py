@@ -18,7 +18,7 @@ from rewardgen.training.protocol import TRAINERS, Trainer
 from rewardgen.training.setup import learner_notes
 
 _MARGIN = 0.05
-"""Of the fitness."""
+"""Share of the fitness by which slower settings must be better."""
 RACE_SEEDS = (0, 1)
 """Seeds of each reward: the same in all runs of a task, which so choose the same."""
 

@@ -65,6 +65,7 @@ def measure_card(
         recordings = {name: record_episodes(envs, policy, watch=watch) for name, policy in policies.items()}
     fixed = envs.beyond_actions()
     unobserved = tuple(_unobserved(seen, _known_at_start(envs)))
+    read = _read_by_metric(task, next(iter(recordings.values())).episode)
     episodes = [recording.episode for recording in recordings.values()]
     return TaskCard(
         reference=reference or str(task.path),
@@ -83,7 +84,7 @@ def measure_card(
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
         unobserved=unobserved,
-        missed=tuple(filter(_read_by_metric(task, episodes[0]).__contains__, unobserved)),
+        missed=tuple(name for name in unobserved if name in read),
         body=envs.body_words,
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),
