@@ -56,7 +56,7 @@ def bench_ranking(runs: Sequence[str], options: RankingOptions, say: Say) -> Rep
         say: Told what goes on.
 
     Raises:
-        UsageError: No run is named, there is no such setting, or SAC comes first.
+        UsageError: No run is named, or there is no such setting.
         RewardgenError: A folder is no run, or its task is unknown.
         WorkerError: A slice failed.
     """
@@ -65,21 +65,19 @@ def bench_ranking(runs: Sequence[str], options: RankingOptions, say: Say) -> Rep
     for name in options.settings:
         if name not in NAMES:
             raise UsageError(f"there are no settings `{name}`", did_you_mean(name, NAMES))
-    if options.settings[0] == SAC:
-        raise UsageError("the long training is one of PPO", "name `task` or `dense` first")
     figures: list[Figure] = []
     for ref in runs:
         run = open_run(ref)
         trained = [each for each in run.candidates if each.result and each.result.by_seed][: options.rewards]
         rewards = [RewardSpec(candidate_id=each.id, source=each.source) for each in trained]
-        first = settings_named(options.settings[0], run.task, options.steps)
-        long = settings_named(options.settings[0], run.task, options.times * first.env_steps)
+        usual = settings_named("task", run.task, options.steps).env_steps
+        steps = {name: usual // _FEWER if name == SAC else usual for name in options.settings}
+        long = settings_named(options.settings[0], run.task, options.times * steps[options.settings[0]])
         train = partial(trained_once, options.folder, run.task, rewards=rewards, say=say)
         truth = _by_reward(train(options.settings[0], long, seeds=options.long_seeds), rewards, options.long_seeds)
         short: dict[str, Outcome] = {}
         for name in options.settings:
-            steps = first.env_steps // _FEWER if name == SAC else first.env_steps
-            short[name] = train(name, settings_named(name, run.task, steps), seeds=options.seeds)
+            short[name] = train(name, settings_named(name, run.task, steps[name]), seeds=options.seeds)
         end = min(outcome.seconds for outcome in short.values())
         for name, outcome in short.items():
             subject = Path(ref).name

@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from docs.study_runs import VERDICTS, WAYS, StudyRun, cells_of, own_row, tasks_of
-from docs.study_tables import beats, drafts_of, table_of, tokens_of
+from docs.study_tables import GROUPS, beats, drafts_of, group_of, table_of, tokens_of
 from rewardgen.core.config import BUILTIN
 from rewardgen.store.history import FinalRow
 from rewardgen.tasks.loading import load_task
 
-GROUPS = ("most", "few", "none")
-"""Parts of the task list, by the share of recorded drafts that solve a task: at least half, fewer, none."""
 _RECORDED = ("mailbox", "replay")
 
 
@@ -24,9 +22,7 @@ def groups(runs: Sequence[StudyRun]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for task in tasks_of([run for run in runs if run.way in WAYS]):
-        values, solved = [value for _, value in drafts_of(runs, task)], load_task(task).solved_fitness
-        share = sum(solved is not None and value >= solved for value in values) / max(1, len(values))
-        found[task] = GROUPS[0] if share >= 0.5 else GROUPS[1] if share > 0.0 else GROUPS[2]
+        found[task] = group_of(task, [value for _, value in drafts_of(runs, task)])
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.api.drafting import DRAFT_SUFFIX
-from rewardgen.core.config import BUILTIN
+from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.files import write_atomic
 from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import CandidateRecord
@@ -25,6 +25,8 @@ _DIGITS = 6
 """Significant digits of the kept tables of components and episodes; no table of the study reads those."""
 WAYS = ("evolve", "best-of-n", "built-in")
 """Two strategies with a language model, and the search with the built-in designer."""
+DRAFTS = ("drafts", "drafts-in-stages")
+"""Ways of the second round: drafts by as many readers in one generation, and the same with `--stages`."""
 WORDS = "words"
 """The way of runs on tasks that were drafted from a sentence."""
 VERDICTS = {"above": "better", "on par": "undecided", "below": "worse", None: "no winner"}
@@ -36,7 +38,7 @@ class StudyRun(NamedTuple):
 
     task: str
     way: str
-    """One of `WAYS`, `WORDS`, or a strategy without a part of the search: `evolve-without-analyzer`."""
+    """One of `WAYS`, `DRAFTS`, `WORDS`, or a strategy without a part of the search: `evolve-without-analyzer`."""
     seed: int
     folder: RunFolder
     history: History
@@ -75,11 +77,19 @@ def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
     for folder in folders:
         history = History.load(folder)
         if history.config and history.card and history.summary:
-            way = "built-in" if history.config.model == BUILTIN else history.config.strategy
-            way = WORDS if history.config.goal else "-without-".join((way, *history.config.ablate))
+            way = _way_of(history.config)
             found.append(StudyRun(history.card.name, way, history.config.seed, folder, history, history.summary))
     places = {way: place for place, way in enumerate(WAYS)}
     return sorted(found, key=lambda run: (run.task, places.get(run.way, len(places)), run.seed, run.name))
+
+
+def _way_of(config: RunConfig) -> str:
+    if config.goal:
+        return WORDS
+    if config.strategy == "best-of-n" and config.generations == 1:
+        return DRAFTS[config.stages]
+    way = "built-in" if config.model == BUILTIN else config.strategy
+    return "-without-".join((way, *config.ablate))
 
 
 def unpack(archives: Path = ARCHIVES, into: Path = KEPT) -> None:

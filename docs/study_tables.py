@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from docs.study_runs import (
+    DRAFTS,
     KEPT,
     VERDICTS,
     WAYS,
@@ -37,6 +38,8 @@ READINGS = "readings.json"
 """What readers answered who saw the sentence and the episodes, and neither metric nor fitness."""
 _NEARLY = 0.9
 """Of the fitness from which a task counts as solved: the README shows tasks in which a reward gets so far."""
+GROUPS = ("most", "few", "none")
+"""Parts of the task list, by the share of recorded drafts that solve a task: at least half, fewer, none."""
 PRICE_IN, PRICE_OUT = 1.25, 10.0
 """Of a million tokens [USD]: of GPT-5.1 in November 2026. The replies of the study were free."""
 
@@ -50,7 +53,7 @@ def tables(runs: Sequence[StudyRun]) -> dict[str, str]:
     of_words, of_tasks = [run for run in runs if run.way == WORDS], [run for run in runs if run.way in WAYS]
     found = {"counts": _counts, "results": _results, "success": _success, "drafts": _drafts, "costs": _costs}
     told = {name: table(of_tasks) for name, table in found.items()}
-    return {**told, "parts": _parts(runs), "gates": _gates(runs), "words": _words(of_words)}
+    return {**told, "parts": _parts(runs), "gates": _gates(runs), "words": _words(of_words), "wide": _wide(runs)}
 
 
 def with_tables(page: str, found: dict[str, str]) -> str:
@@ -211,6 +214,45 @@ def _drafts(runs: Sequence[StudyRun]) -> str:
             ]
         )
     return table_of(head, rows, right=1)
+
+
+def group_of(task: str, reached: Sequence[float]) -> str:
+    """Return the part of the task list that a task belongs to.
+
+    Args:
+        task: Its name.
+        reached: Fitness of its drafts.
+    """
+    solved = load_task(task).solved_fitness
+    share = sum(solved is not None and value >= solved for value in reached) / max(1, len(reached))
+    return GROUPS[0] if share >= 0.5 else GROUPS[1] if share > 0.0 else GROUPS[2]
+
+
+def _wide(runs: Sequence[StudyRun]) -> str:
+    """How far drafts by as many readers get, and the best of them on fresh seeds."""
+    head = ["task", "trainer", "solved at", "drafts that solve it", "by draft", "group"]
+    head += ["human", "best draft", "success", "human's"]
+    rows: list[list[str]] = []
+    for run in runs:
+        if run.way in DRAFTS:
+            values = sorted((value for value in search_values(run) if value is not None), reverse=True)
+            solved = load_task(run.task).solved_fitness
+            human, winner = run.row("human"), run.row("winner")
+            rows.append(
+                [
+                    f"`{run.task}`{' in stages' if run.way == DRAFTS[1] else ''}",
+                    run.history.training.trainer if run.history.training else "",
+                    _solved(run.task),
+                    f"{sum(solved is not None and value >= solved for value in values)} of {len(run.candidates)}",
+                    ", ".join(f"{value:.2f}" for value in values),
+                    group_of(run.task, values),
+                    estimate(human),
+                    f"{estimate(winner)} {run.verdict}",
+                    _succeeded(winner),
+                    _succeeded(human),
+                ]
+            )
+    return table_of(head, rows, right=2)
 
 
 def _parts(runs: Sequence[StudyRun]) -> str:

@@ -180,9 +180,6 @@ class RunConfig(Frozen):
         parse_ranges(self.randomise)
         if self.critic_model and "critic" in self.ablate:
             raise UsageError("`--ablate critic` leaves out the model that `--critic-model` names", "give one of them")
-        if (self.stages or self.evolve_observation) and self.strategy == "best-of-n":
-            hint = "leave out `--stages` and `--evolve-observation`"
-            raise UsageError("`--strategy best-of-n` changes no earlier reward", hint)
         if (self.stages or self.evolve_observation) and self.model == BUILTIN:
             what = "stages" if self.stages else "observations"
             raise UsageError(f"the model `{BUILTIN}` writes no {what}", "name a language model with `--model`")

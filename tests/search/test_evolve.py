@@ -162,12 +162,6 @@ def test_evidence_is_a_variable_that_only_the_fitness_reads_and_a_policy_that_ca
     assert found.evolve_observation is planned_option
 
 
-@pytest.mark.parametrize("option", [{"stages": True} | MODEL, {"evolve_observation": True} | MODEL])
-def test_drafts_alone_are_not_divided(option):
-    with pytest.raises(UsageError, match="changes no earlier reward"):
-        RunConfig(task="point", strategy="best-of-n", **option)
-
-
 def test_the_built_in_designer_writes_no_stages():
     with pytest.raises(UsageError, match="writes no stages") as caught:
         RunConfig(task="point", stages=True)
