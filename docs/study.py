@@ -29,6 +29,8 @@ from rewardgen.store.run_folder import RunFolder, list_runs
 PAGE = Path(__file__).parent / "evidence.md"
 BOARD = Path(__file__).parent / "leaderboard.md"
 README = Path(__file__).parent.parent / "README.md"
+NAMED_LATER = {"trainer": "ppo", "stages": False, "evolve_observation": False}
+"""Options that the files of the study name, and its first runs do not: all of those ran with these."""
 _CAN_BE_TRAINED = ("static", "probe", "preference", "model")
 
 
@@ -73,9 +75,8 @@ def compare(runs: Sequence[StudyRun], again: Sequence[StudyRun]) -> str:
 
 
 def _asked(run: StudyRun) -> RunConfig | None:
-    """The options of a run, without the source of its replies and the number of workers."""
-    alike = {"model": "", "workers": None, "trainer": "ppo"}  # which trained all of them, named or not
-    return run.history.config and run.history.config.model_copy(update=alike)
+    """The options of a run, without the source of its replies, the number of workers, and what was named later."""
+    return run.history.config and run.history.config.model_copy(update=NAMED_LATER | {"model": "", "workers": None})
 
 
 def main(arguments: Sequence[str]) -> None:

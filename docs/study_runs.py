@@ -87,7 +87,7 @@ def _way_of(config: RunConfig) -> str:
     if config.goal:
         return WORDS
     if config.strategy == "best-of-n" and config.generations == 1:
-        return DRAFTS[config.stages]
+        return DRAFTS[bool(config.stages)]
     way = "built-in" if config.model == BUILTIN else config.strategy
     return "-without-".join((way, *config.ablate))
 

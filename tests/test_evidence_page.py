@@ -6,7 +6,7 @@ from copy import copy
 
 import pytest
 
-from docs.study import BOARD, PAGE, README, compare
+from docs.study import BOARD, NAMED_LATER, PAGE, README, compare
 from docs.study_board import board
 from docs.study_runs import ARCHIVES, KEPT, WORDS, keep, pack, read, unpack
 from docs.study_tables import tables, what_ran, with_tables
@@ -72,7 +72,7 @@ def test_the_suites_that_repeat_the_study_ask_for_what_the_kept_runs_were_asked_
     kept = {run.name: run.history.config for run in runs if run.way != WORDS}
     assert cells.keys() == kept.keys()
     for name, cell in cells.items():
-        apart = {"model": cell.config.model, "workers": cell.config.workers, "trainer": "ppo"}
+        apart = {option: getattr(cell.config, option) for option in ("model", "workers", *NAMED_LATER)}
         assert kept[name].model_copy(update=apart) == cell.config
         assert cell.config.model in ("builtin", f"replay:{KEPT / name}")
 

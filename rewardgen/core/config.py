@@ -129,8 +129,9 @@ class RunConfig(Frozen):
     (docs/preferences.md)."""
     answers: int = Field(default=15, ge=1)
     """Answers of a judge that compares episodes, after each generation at most; fewer once the best one is settled."""
-    stages: bool = False
-    """Allow rewards in stages: a small state machine is their memory, for tasks with an order (docs/stages.md)."""
+    stages: bool | None = None
+    """Allow rewards in stages, their only memory, for tasks with an order (docs/stages.md). Default: once the search
+    stalls."""
     evolve_observation: bool | None = None
     """Allow rewards to give policies up to 16 numbers to see, besides the task's observation (docs/observation.md).
     Default: once the search stalls, where the fitness reads what the observation does not hold."""

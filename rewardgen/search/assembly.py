@@ -102,9 +102,11 @@ def make_trainer(folder: RunFolder, history: History, training: Training, times:
 
 
 def planned(config: RunConfig, card: TaskCard, trainer: str) -> RunConfig:
-    """Return a configuration as a strategy gets it: `evolve_observation` is None only where evidence may decide."""
-    decides = TRAINERS.get(trainer).has_eyes and card.missed
-    return config if decides or config.evolve_observation else config.model_copy(update={"evolve_observation": False})
+    """Return a configuration as a strategy gets it: what a stall offers is None only where policies can use it."""
+    eyes = TRAINERS.get(trainer).has_eyes
+    useful = {"stages": eyes, "evolve_observation": eyes and bool(card.missed)}
+    off = {name: False for name, is_of_use in useful.items() if not is_of_use and getattr(config, name) is None}
+    return config.model_copy(update=off)
 
 
 def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = silent) -> Parts:

@@ -49,10 +49,13 @@ class Evolve:
         stalled = stalled_generations(records, self._judge)
         mix = _mix(archive, stalled)
         stuck = stalled > 0 and self._config.model != BUILTIN
-        if archive and (stuck if self._config.evolve_observation is None else self._config.evolve_observation):
-            mix = ("observe", *mix)
-        if self._config.stages and archive:
-            mix = ("stage", *mix)
+        offered: dict[Operator, bool | None] = {
+            "observe": self._config.evolve_observation,
+            "stage": self._config.stages,
+        }
+        for operator, asked in offered.items() if archive else ():
+            if stuck if asked is None else asked:
+                mix = (operator, *mix)
         hints = lenses(self._config.seed, sum(record.candidate.operator in _WITH_LENS for record in records))
         spent = in_vain(records, ranking, generation - 1)
         slots: list[Slot] = []

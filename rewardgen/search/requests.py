@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rewardgen.analyzer.analyzer import fitness_alone
 from rewardgen.core.errors import RunFolderError, UsageError
@@ -11,6 +11,7 @@ from rewardgen.core.formatting import number, shortened
 from rewardgen.core.text import visible
 from rewardgen.designer.protocol import MOST_OF_AN_IDEA, idea_of
 from rewardgen.reward.observation import observed_names
+from rewardgen.reward.stages import stage_names
 from rewardgen.search.chains import continued
 from rewardgen.search.context import Context
 from rewardgen.search.judge import improves
@@ -18,7 +19,7 @@ from rewardgen.store.events import EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, SilentListener
 from rewardgen.store.ranking import Ranking, leads
-from rewardgen.store.records import CandidateRecord, DesignRequest, Slot
+from rewardgen.store.records import CandidateRecord, DesignRequest, Operator, Slot
 from rewardgen.store.run_folder import RunFolder
 
 MOST_CHARS = 1_000
@@ -45,6 +46,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     baselines = [history.baseline_record(name) for name in bars]
     best = _best_beside(earlier, ranking, slot)
     in_full = (*slot.parents, *([best.candidate.id] if best else []))
+    sources = [parent.candidate.source for parent in parents]
     goes_on = slot.inherits and slot.parents and slot.operator not in _OTHER_EYES
     return DesignRequest(
         candidate_id=slot.candidate_id,
@@ -60,18 +62,17 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         baselines=tuple(record for record in baselines if record and record.fitness is not None),
         feedback=feedback_for(history, generation),
         examples=history.examples[: run.config.examples],
-        stages=run.config.stages,
+        stages=_told_of(run, "stage", run.config.stages, map(stage_names, sources)),
         inherits=continued(history, slot.parents[0]) if goes_on else "",
-        evolve_observation=_may_show_more(run, parents),
+        evolve_observation=_told_of(run, "observe", run.config.evolve_observation, map(observed_names, sources)),
         seed=slot.seed,
     )
 
 
-def _may_show_more(run: Context, parents: Sequence[CandidateRecord]) -> bool:
-    """Tell all designers of `observe` once one was asked for it, or a parent has it."""
-    asked = any(slot.operator == "observe" for generation in run.history.generations for slot in generation.slots)
-    shown = any(observed_names(parent.candidate.source) for parent in parents)
-    return bool(run.config.evolve_observation or asked or shown)
+def _told_of(run: Context, operator: Operator, allowed: bool | None, parents: Iterable[Collection[str]]) -> bool:
+    """Tell all designers of what an operator adds once one was asked for it, or a parent has it."""
+    asked = any(slot.operator == operator for generation in run.history.generations for slot in generation.slots)
+    return bool(allowed or asked or any(parents))
 
 
 def _best_beside(records: Sequence[CandidateRecord], ranking: Ranking, slot: Slot) -> CandidateRecord | None:

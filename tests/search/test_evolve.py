@@ -130,7 +130,8 @@ def test_stages_and_more_to_see_are_asked_for_where_they_are_allowed_and_there_i
     assert {slot.operator for slot in Evolve(config, JUDGE).plan([], 0)} == {"draft"}
 
 
-def test_a_search_that_stalls_shows_policies_more_where_evidence_may_decide():
+@pytest.mark.parametrize(("operator", "option"), [("observe", "evolve_observation"), ("stage", "stages")])
+def test_a_search_that_stalls_offers_what_no_reward_had(operator, option):
     gaining = [record("g00-k0", 1.0, 1.0), record("g01-k0", 5.0, 5.0)]
     stalled = [record("g00-k0", 5.0, 5.0), record("g01-k0", 1.0, 1.0)]
 
@@ -138,10 +139,10 @@ def test_a_search_that_stalls_shows_policies_more_where_evidence_may_decide():
         config = RunConfig(task="point", candidates=6, **changes)
         return [slot.operator for slot in Evolve(config, JUDGE).plan(records, 2)]
 
-    assert "observe" not in operators(gaining, **MODEL)
-    assert operators(stalled, **MODEL).count("observe") == 1
-    assert "observe" not in operators(stalled, evolve_observation=False, **MODEL)
-    assert "observe" not in operators(stalled), "the built-in designer writes none"
+    assert operator not in operators(gaining, **MODEL)
+    assert operators(stalled, **MODEL).count(operator) == 1
+    assert operator not in operators(stalled, **{option: False}, **MODEL)
+    assert operator not in operators(stalled), "the built-in designer writes none"
 
 
 @pytest.mark.parametrize(
@@ -160,6 +161,7 @@ def test_evidence_is_a_variable_that_only_the_fitness_reads_and_a_policy_that_ca
     config = RunConfig(task="point", evolve_observation=option, **MODEL)
     found = planned(config, card(missed=missed), trainer)
     assert found.evolve_observation is planned_option
+    assert found.stages is (None if trainer == "ppo" else False), "other policies do not see the stage"
 
 
 def test_the_built_in_designer_writes_no_stages():
@@ -170,20 +172,31 @@ def test_the_built_in_designer_writes_no_stages():
         RunConfig(task="point", evolve_observation=True)
 
 
-@pytest.mark.parametrize("shows", [True, False])
-def test_all_designers_are_told_of_observe_once_one_is_asked_for_it_or_a_parent_has_one(tmp_path, shows):
-    source = "OBSERVED = ('up',)\n\n\ndef observe(speed):\n    return speed[:, None]\n\n\n" if shows else ""
+OBSERVES = "OBSERVED = ('up',)\n\n\ndef observe(speed):\n    return speed[:, None]\n\n\n"
+STAGED = (
+    "STAGES = ('near', 'far')\n\n\ndef next_stage(stage, speed):\n    return torch.where(speed > 1.0, 1, stage)\n\n\n"
+)
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+@pytest.mark.parametrize(
+    ("asked", "option", "added"), [("observe", "evolve_observation", OBSERVES), ("stage", "stages", STAGED)]
+)
+def test_all_designers_are_told_of_an_offer_once_one_is_asked_for_it_or_a_parent_has_it(
+    tmp_path, asked, option, added, has_it
+):
+    source = added if has_it else ""
     told = []
 
     class Designing(Crew):
         async def design(self, request):
-            told.append((request.generation, request.operator, request.evolve_observation))
+            told.append((request.generation, request.operator, getattr(request, option)))
             candidate = await super().design(request)
             return candidate.model_copy(update={"source": source + candidate.source})
 
     search, _ = a_search(tmp_path, Designing(fitness=lambda id: 9.0), generations=3, **MODEL)
     search()
-    first = min(generation for generation, operator, _ in told if operator == "observe")
+    first = min(generation for generation, operator, _ in told if operator == asked)
     assert first > 0 and all(allowed for generation, _, allowed in told if generation >= first)
     earlier = {allowed for generation, operator, allowed in told if generation < first and operator != "draft"}
-    assert earlier <= {shows} and {allowed for generation, _, allowed in told if generation == 0} == {False}
+    assert earlier <= {has_it} and {allowed for generation, _, allowed in told if generation == 0} == {False}
