@@ -40,7 +40,7 @@ def _rows(task: str, seeds: int) -> Iterator[dict[str, str]]:
         except RewardgenError as error:
             messages().print(f"left out: {error.message}; {error.hint}", soft_wrap=True)
             continue
-        yield _row(task, reward, trainer_of(measured), training, measured.solved_fitness)
+        yield _row(task, reward, trainer_of(measured), training, measured.card.solved_fitness)
 
 
 def _row(task: str, reward: str, trainer: str, training: TrainedReward, solved_at: float | None) -> dict[str, str]:

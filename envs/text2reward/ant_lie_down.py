@@ -22,7 +22,8 @@ class AntLieDown(MujocoTask):
     The torso is a ball of 25 cm radius; from it four legs spread level, front left, back left, back right and front
     right, where front is the body's own +x axis. Each has a hip, which swings it sideways by up to 0.52 rad, and a knee
     0.57 m out, which bends the lower leg down by 0.52 to 1.22 rad. So its belly is never less than 11 cm from the
-    ground, however flat the legs: it has to lie on its back. Without any effort it stands.
+    ground, however flat the legs: it has to lie on its back. Without any effort it stands. The motors' names count the
+    legs in this order: hip_1 and ankle_1 move the front left one.
     """
 
     model = "gymnasium:ant.xml"

@@ -16,7 +16,8 @@ class AntWaveLeg(shipped_task("ant_lie_down")):
     The torso is a ball of 25 cm radius; from it four legs spread level, front left, back left, back right and front
     right, where front is the body's own +x axis. Each has a hip, which swings it sideways by up to 0.52 rad, and a knee
     0.57 m out, which bends the lower leg down by 0.52 to 1.22 rad. To wave is to swing the lifted leg from side to side
-    at its hip, several times and well to either side of straight out. Without any effort it stands on all four.
+    at its hip, several times and well to either side of straight out. Without any effort it stands on all four. The
+    motors' names count the legs in this order: hip_1 and ankle_1 move the front left one.
     """
 
     episode_steps = 100

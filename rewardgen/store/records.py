@@ -121,6 +121,8 @@ class TaskCard(Frozen):
     fitness: str
     best_fitness: float | None = None
     """Highest possible fitness; None if unknown."""
+    solved_fitness: float | None = None
+    """Fitness from which the task's author calls it solved."""
     judged: str = ""
     """The judge in words, for designers, where policies are not judged by fitness; else empty."""
     signals: tuple[Signal, ...] = ()

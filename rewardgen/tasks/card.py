@@ -48,7 +48,6 @@ def measure_task(task: Task, reference: str) -> MeasuredTask:
         on_device=task.on_device,
         varies=task.varies,
         levels=task.levels,
-        solved_fitness=task.solved_fitness,
         files=digests(made_of(task)),
     )
 
@@ -92,6 +91,7 @@ def measure_card(
         success_terminates=task.success_terminates,
         benign_terminations=ENDED in envs.causes and _ends_pay(episodes),
         best_fitness=task.best_fitness,
+        solved_fitness=task.solved_fitness,
         signals=task.signals,
         success=first_paragraph(task, "success"),
         fitness=first_paragraph(task, "fitness"),

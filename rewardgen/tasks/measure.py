@@ -40,7 +40,6 @@ class MeasuredTask(Frozen):
     """True if the physics can change."""
     levels: tuple[float, ...] = ()
     """Difficulties of the task's easier starts."""
-    solved_fitness: float | None = None
     files: dict[str, str]
     """Digests of the task's files: see `rewardgen.tasks.fingerprint`."""
 
