@@ -45,8 +45,8 @@ def film(
     if named or seed is not None or speed != 1.0:
         plan = plan_of(folder, history, reference.candidate, seed=seed)
         if (seconds, speed) != (SECONDS, 1.0):  # beside the run's own film, not in its place
-            title = f"{plan.title}, {seconds:g} s at {speed:g} times its speed"
-            plan = plan._replace(title=title, variant=f"{seconds:g}s-x{speed:g}")
+            pace = "" if speed == 1.0 else f" at {speed:g} times its speed"
+            plan = plan._replace(title=f"{plan.title}, {seconds:g} s{pace}", variant=f"{seconds:g}s-x{speed:g}")
         films = shoot(folder, history, [plan], speed=speed, **options)
     else:
         films = make_films(folder, history, **options)
