@@ -87,7 +87,7 @@ def what_ran(runs: Sequence[StudyRun]) -> str:
         if seed == 0 and solved is not None and max(reached) >= _NEARLY * solved:
             won = [_in_short(run.row("winner"), run.verdict) if (run := here.get(way)) else "" for way in WAYS]
             rows.append([task, *won, _in_short(human)])
-    head = ["task", "evolved", "drafts alone (`best-of-n`)", "built-in designer", "human reward"]
+    head = ["task", "evolved", "drafts (`best-of-n`)", "built-in", "human"]
     return table_of(head, rows, right=len(head))
 
 
