@@ -40,9 +40,8 @@ class MarksInOrder(MujocoTask):
         return torch.stack((variables["position"], variables["velocity"]), 1)
 
     def fitness(self, episode):
-        """0.2 for each of the three touches in their order, and 0.4 for resting at the end, after all of them.
-
-        To rest is to be within 0.1 m of the middle and slower than 0.2 m/s; its share of the last 2 s counts.
+        """0.2 for each of the three touches in their order, and 0.4 for resting after all of them: the share of the
+        last two seconds within 0.1 m of the middle and slower than 0.2 m/s.
         """
         return 0.2 * sum(map(episode.last, _touches(episode))) + 0.4 * self._rest(episode, 2.0)
 

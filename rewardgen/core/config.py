@@ -130,7 +130,7 @@ class RunConfig(Frozen):
     answers: int = Field(default=15, ge=1)
     """Answers of a judge that compares episodes, after each generation at most; fewer once the best one is settled."""
     stages: bool | None = None
-    """Allow rewards in stages, their only memory, for tasks with an order (docs/stages.md). Default: once the search
+    """Allow rewards in stages, which remember how far an episode has come (docs/stages.md). Default: once the search
     stalls."""
     evolve_observation: bool | None = None
     """Allow rewards to give policies up to 16 numbers to see, besides the task's observation (docs/observation.md).

@@ -102,7 +102,7 @@ def make_trainer(folder: RunFolder, history: History, training: Training, times:
 
 
 def planned(config: RunConfig, card: TaskCard, trainer: str) -> RunConfig:
-    """Return a configuration as a strategy gets it: what a stall offers is None only where policies can use it."""
+    """Turn off what a stall would offer, and what policies of this trainer or task cannot use."""
     eyes = TRAINERS.get(trainer).has_eyes
     useful = {"stages": eyes, "evolve_observation": eyes and bool(card.missed)}
     off = {name: False for name, is_of_use in useful.items() if not is_of_use and getattr(config, name) is None}

@@ -49,13 +49,14 @@ class Evolve:
         stalled = stalled_generations(records, self._judge)
         mix = _mix(archive, stalled)
         stuck = stalled > 0 and self._config.model != BUILTIN
-        offered: dict[Operator, bool | None] = {
-            "observe": self._config.evolve_observation,
-            "stage": self._config.stages,
-        }
-        for operator, asked in offered.items() if archive else ():
-            if stuck if asked is None else asked:
-                mix = (operator, *mix)
+        shows_more, stages = self._config.evolve_observation, self._config.stages
+        if archive and (stuck if shows_more is None else shows_more):
+            mix = ("observe", *mix)
+        if archive and stages:
+            mix = ("stage", *mix)
+        elif archive and stuck and stages is None:  # not before an edit, which gained the most (docs/evidence.md)
+            place = mix.index("edit") + 1
+            mix = (*mix[:place], "stage", *mix[place:])
         hints = lenses(self._config.seed, sum(record.candidate.operator in _WITH_LENS for record in records))
         spent = in_vain(records, ranking, generation - 1)
         slots: list[Slot] = []

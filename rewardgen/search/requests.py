@@ -70,7 +70,7 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
 
 
 def _told_of(run: Context, operator: Operator, allowed: bool | None, parents: Iterable[Collection[str]]) -> bool:
-    """Tell all designers of what an operator adds once one was asked for it, or a parent has it."""
+    """True if designers may use what an operator adds: it is allowed, was asked for earlier, or a parent has it."""
     asked = any(slot.operator == operator for generation in run.history.generations for slot in generation.slots)
     return bool(allowed or asked or any(parents))
 
