@@ -147,7 +147,8 @@ def test_a_search_that_stalls_offers_what_no_reward_had(operator, option):
 
 def test_a_search_that_stalls_edits_its_best_before_it_tries_stages():
     stalled = [record("g00-k0", 5.0, 5.0), record("g01-k0", 1.0, 1.0)]
-    slots = Evolve(RunConfig(task="point", candidates=2, **MODEL), JUDGE).plan(stalled, 2)
+    config = RunConfig(task="point", candidates=2, evolve_observation=False, **MODEL)
+    slots = Evolve(config, JUDGE).plan(stalled, 2)
     assert [(slot.operator, slot.parents) for slot in slots] == [("edit", ("g00-k0",)), ("stage", ("g00-k0",))]
 
 
