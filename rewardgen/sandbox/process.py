@@ -183,6 +183,8 @@ class _Worker:
         *lines, self._unread = (self._unread + data).split(b"\n")
         for line in lines:
             kind, value = self._parse(line)
+            if kind != "message":
+                self._drain_output()  # what it printed before its answer may be unread
             if kind == "result":
                 return value
             if kind == "error":
@@ -227,7 +229,7 @@ class _Worker:
         self._tail = (self._tail + data)[-4096:]
 
     def _drain_output(self) -> None:
-        """Read the output that a dead worker left, without waiting: its child may still hold the pipe."""
+        """Read the output that a worker left, without waiting: its child may still hold the pipe."""
         os.set_blocking(self._output, False)
         with contextlib.suppress(BlockingIOError):
             for _ in range(_LOG_BYTES >> 16):
