@@ -51,6 +51,11 @@ def _environment(report):
     return {"names": sorted(os.environ), "folder": os.getcwd(), "path": sys.path}
 
 
+def _fail(report):
+    report({"pid": os.getpid()})
+    raise ValueError("failed after a report")
+
+
 def _hang(report):
     report({"pid": os.getpid()})
     time.sleep(3600.0)
@@ -152,6 +157,7 @@ def _no_room_on_a_gpu(report):
 
 MISDEEDS = {
     "environment": _environment,
+    "fail": _fail,
     "hang": _hang,
     "allocate": _allocate,
     "no-room-on-a-gpu": _no_room_on_a_gpu,

@@ -108,6 +108,11 @@ def test_an_exception_in_a_job_is_told_in_one_line_and_its_traceback_is_in_the_l
     assert "Traceback" not in error.message and "Traceback" in (tmp_path / "worker.log").read_text()
 
 
+def test_the_log_holds_what_a_job_printed_though_its_answer_is_read_first(tmp_path):
+    failure("fail", tmp_path, on_message=lambda message: time.sleep(0.5))  # both wait by then
+    assert "failed after a report" in (tmp_path / "worker.log").read_text()
+
+
 def test_a_job_whose_function_cannot_be_imported_is_told(tmp_path):
     with pytest.raises(WorkerError, match="nowhere"):
         run_worker(Job(name="lost", function="nowhere:job"), {}, limits=PATIENT, scratch=tmp_path)
