@@ -111,8 +111,7 @@ def test_somebodys_model_gets_a_row_beside_the_recorded_ones():
 
 def test_the_list_of_the_leaderboard_is_that_of_the_study():
     board_list, study = (read_suite(ARCHIVES / f"{name}.toml") for name in ("leaderboard", "study"))
-    offered_later = {"stages": False, "evolve_observation": False}
-    assert board_list.tasks == study.tasks and board_list.run | offered_later == study.run
+    assert board_list.tasks == study.tasks and board_list.run | NAMED_LATER == study.run
 
 
 def test_a_packed_run_unpacks_to_the_same_files_by_several_processes_at_once(tmp_path):

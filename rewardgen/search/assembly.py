@@ -102,7 +102,7 @@ def make_trainer(folder: RunFolder, history: History, training: Training, times:
 
 
 def planned(config: RunConfig, card: TaskCard, trainer: str) -> RunConfig:
-    """Turn off what a stall would offer, and what policies of this trainer or task cannot use."""
+    """Turn off, where it is unset, what a stall would offer and policies of this trainer or task cannot use."""
     eyes = TRAINERS.get(trainer).has_eyes
     useful = {"stages": eyes, "evolve_observation": eyes and bool(card.missed)}
     off = {name: False for name, is_of_use in useful.items() if not is_of_use and getattr(config, name) is None}

@@ -69,10 +69,10 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     )
 
 
-def _told_of(run: Context, operator: Operator, allowed: bool | None, parents: Iterable[Collection[str]]) -> bool:
+def _told_of(run: Context, operator: Operator, allowed: bool | None, in_parents: Iterable[Collection[str]]) -> bool:
     """True if designers may use what an operator adds: it is allowed, was asked for earlier, or a parent has it."""
     asked = any(slot.operator == operator for generation in run.history.generations for slot in generation.slots)
-    return bool(allowed or asked or any(parents))
+    return bool(allowed or asked or any(in_parents))
 
 
 def _best_beside(records: Sequence[CandidateRecord], ranking: Ranking, slot: Slot) -> CandidateRecord | None:
