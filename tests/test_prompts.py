@@ -270,7 +270,8 @@ def test_observations_are_described_only_where_they_are_allowed():
 
 def test_an_analyzer_reads_what_policies_see_and_what_they_may_miss():
     record = with_evidence(diagnosis="CAUSE: none.")
-    told = analyzer_messages(record, card(observation="All positions but x.", missed=("x_position",)))[-1].content
+    hidden = {"unobserved": ("x_position",), "read": ("x_position",)}
+    told = analyzer_messages(record, card(observation="All positions but x.", **hidden))[-1].content
     assert "Policies see: All positions but x. That may not tell `x_position`, on which success depends." in told
     assert "may not tell" not in analyzer_messages(record, card())[-1].content
 

@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from rewardgen import Geom, Hinge, MujocoTask, Pair, PpoSettings, Var, Wrap
+from rewardgen import Geom, Hinge, MujocoTask, Pair, PpoSettings, SacSettings, Var, Wrap
 
 RADIUS, TARGET = 0.13, 0.03
 AXLE = (0.2, 0.4)
@@ -15,11 +15,13 @@ FINGER = ("proximal", "distal")
 
 
 class FingerTurnHard(MujocoTask):
-    """A finger of two links beside a body that spins freely on an axle. Turn the body until its tip is in the target.
+    """A finger of two links beside a body that turns on an axle. Turn the body until its tip is in the target.
 
-    All moves in the x-z plane, without gravity. The axle is at x = 0.2, z = 0.4 m, and the tip of the spinning body is
-    0.13 m from it; the target, a ball of radius 0.03 m, lies anywhere on the circle of the tip. Two motors turn the
-    finger's joints, and only by touching can it turn the body. Wanted is that the tip gets into the target and stays.
+    All moves in the x-z plane, without gravity. The finger's base is at x = -0.2, z = 0.4 m, its links are 0.18 and
+    0.19 m long, and two motors turn its joints. The axle is at x = 0.2, z = 0.4 m, in the middle of the body, which is
+    0.08 m wide and 0.26 m long, and stops within 0.1 s once the finger no longer pushes it. One of its ends is the tip;
+    the target, a ball of radius 0.03 m, lies anywhere on the circle of the tip. Wanted is that the tip gets into the
+    target and stays.
     """
 
     model = "dm_control:finger.xml"
@@ -28,7 +30,10 @@ class FingerTurnHard(MujocoTask):
     current_fields = True
     best_fitness = 1.0
     solved_fitness = 0.8
-    training = {"ppo": PpoSettings(env_steps=1_000_000)}
+    training = {
+        "ppo": PpoSettings(env_steps=1_000_000),
+        "sac": SacSettings(env_steps=1_000_000, steps_per_update=2, temperature=0.2, random_steps=20_000),
+    }
 
     distance = Var("m", "distance of the body's tip from the edge of the target; 0 or less is inside")
     angle_to_target = Var(

@@ -188,10 +188,11 @@ def _alike(one: ShownEpisode, other: ShownEpisode) -> bool:
 
 
 def _shown_rows(card: TaskCard) -> set[str]:
-    """Return the titles of the rows to show; vectors of rates come last."""
+    """Return the titles of the rows to show: those that the fitness reads first, vectors of rates last."""
     rates = {variable.name for variable in card.variables if "/s" in variable.unit and variable.shape}
     titles: set[str] = set()
-    for variable in sorted(card.variables, key=lambda variable: variable.name in rates):
+    by_weight = sorted(card.variables, key=lambda variable: (variable.name in rates, variable.name not in card.read))
+    for variable in by_weight:
         rows = {row.title for row in episode_rows({variable.name: variable.parts})}
         titles |= rows if len(titles | rows) <= MOST_ROWS else set()
     return titles

@@ -15,6 +15,7 @@ _MOST_LISTED = 6
 """Largest number of listed masses, and half that of motors."""
 _MOST_SHAPES = 10
 _UNITS = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m", int(mujoco.mjtJoint.mjJNT_SLIDE): "N"}
+_DAMPING = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m s", int(mujoco.mjtJoint.mjJNT_SLIDE): "N s/m"}
 _MOTOR = mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtDyn.mjDYN_NONE
 """Kinds of transmission, gain, bias and dynamics of a plain motor: its force is the clipped action times a constant."""
 _WEIGHTLESS = 1e-6
@@ -29,13 +30,13 @@ _HUES = (
 
 
 def robot_words(model: mujoco.MjModel) -> str:
-    """Describe masses, motor limits and shapes in one line."""
+    """Describe masses, motor limits, damping and shapes in one line."""
     return " ".join(filter(None, (body_words(model), shapes_words(model))))
 
 
 def body_words(model: mujoco.MjModel) -> str:
-    """Describe masses [kg] in one line, and motor limits [N, N m] if all motors are plain."""
-    return " ".join(filter(None, (_masses(model), _motors(model))))
+    """Describe masses [kg] and damping in one line, and motor limits [N, N m] if all motors are plain."""
+    return " ".join(filter(None, (_masses(model), _motors(model), _damping(model))))
 
 
 def _masses(model: mujoco.MjModel) -> str:
@@ -76,10 +77,24 @@ def _motor_limit(model: mujoco.MjModel, actuator: int) -> str:
     return f"{abs(force * float(model.actuator_gear[actuator, 0])):.3g} {unit}"
 
 
+def _damping(model: mujoco.MjModel) -> str:
+    """Describe the damping of joints, which says how soon a part stops by itself."""
+    damped = {}
+    for joint in range(model.njnt):
+        strength, unit = model.dof_damping[model.jnt_dofadr[joint]], _DAMPING.get(int(model.jnt_type[joint]))
+        if unit and strength > 0:
+            damped[model.joint(joint).name or "unnamed"] = f"{strength:.3g} {unit}"
+    if len({*damped.values()}) == 1:
+        return f"Damping of each damped joint: {next(iter(damped.values()))}."
+    if not 0 < len(damped) <= 2 * _MOST_LISTED:
+        return ""
+    return f"Damping of joints: {', '.join(f'{name} {strength}' for name, strength in damped.items())}."
+
+
 def shapes_words(model: mujoco.MjModel) -> str:
     """Describe shapes in one line: things, the robot's ends and sites, or else its solid parts; and what never moves.
 
-    Empty if they are many.
+    The robot's parts have their places in the reference pose. Empty if they are many.
     """
     roles, parents = body_roles(model), {int(parent) for parent in model.body_parentid}
     handles = "object" in roles
@@ -89,20 +104,21 @@ def shapes_words(model: mujoco.MjModel) -> str:
         is_wall = roles[body] == "world" and solid and model.geom_type[index] != mujoco.mjtGeom.mjGEOM_PLANE
         is_part = roles[body] == "robot" and (body not in parents if handles else solid)
         if is_wall or is_part or roles[body] == "object":
-            shapes.append(f"{model.geom(index).name or 'one of ' + model.body(body).name} ({geom_words(model, index)})")
+            words = geom_words(model, index, placed=roles[body] == "robot")
+            shapes.append(f"{model.geom(index).name or 'one of ' + model.body(body).name} ({words})")
     if handles:
         shapes += [f"site {model.site(index).name} ({site_words(model, index)})" for index in range(model.nsite)]
-    return f"Shapes: {', '.join(shapes)}." if 0 < len(shapes) <= _MOST_SHAPES else ""
+    return f"Shapes, in the reference pose: {', '.join(shapes)}." if 0 < len(shapes) <= _MOST_SHAPES else ""
 
 
-def geom_words(model: mujoco.MjModel, index: int) -> str:
-    """Describe a geom: form, size, colour, place if it never moves, and `touches nothing` if so."""
+def geom_words(model: mujoco.MjModel, index: int, *, placed: bool = False) -> str:
+    """Describe a geom: form, size, colour, place if it never moves or with `placed`, and `touches nothing` if so."""
     material = int(model.geom_matid[index])
     colour = colour_name(model.geom_rgba[index] if material < 0 else model.mat_rgba[material])
     words = [_form(int(model.geom_type[index]), model.geom_size[index]), colour]
     body = int(model.geom_bodyid[index])
     stays = not model.body_weldid[body] and model.body_mocapid[model.body_rootid[body]] < 0
-    if stays and model.geom_type[index] != mujoco.mjtGeom.mjGEOM_PLANE:
+    if (stays or placed) and model.geom_type[index] != mujoco.mjtGeom.mjGEOM_PLANE:
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
         words.append(f"at ({', '.join(f'{round(value, 3) + 0.0:g}' for value in data.geom_xpos[index])})")

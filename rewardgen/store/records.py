@@ -89,6 +89,8 @@ class PolicyProbe(Frozen):
 class TaskCard(Frozen):
     """Task as the designer sees it, without the code of the fitness."""
 
+    renamed = {"missed": "read"}
+
     reference: str
     name: str
     fingerprint: str
@@ -107,8 +109,8 @@ class TaskCard(Frozen):
     observation: str
     unobserved: tuple[str, ...] = ()
     """Variables with a part that varies and that no weighted sum of the observation gives."""
-    missed: tuple[str, ...] = ()
-    """Those of `unobserved` that the fitness or the success reads."""
+    read: tuple[str, ...] = ()
+    """Variables that the fitness or the success reads."""
     body: str = ""
     """Mass [kg] and strength [N, N m] of the robot in words; empty if unknown."""
     reset: str
@@ -150,6 +152,11 @@ class TaskCard(Frozen):
     def episode_seconds(self) -> float:
         """Length of a full episode [s]."""
         return self.control_step_s * self.episode_steps
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Variables of `unobserved` that the fitness or the success reads."""
+        return tuple(name for name in self.unobserved if name in self.read)
 
     def is_best(self, fitness: float | None) -> bool:
         """True if the fitness is within 1 % of `best_fitness`."""

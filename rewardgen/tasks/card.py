@@ -83,7 +83,7 @@ def measure_card(
         observation_size=envs.observation_size,
         observation=first_paragraph(task, "observe"),
         unobserved=unobserved,
-        missed=tuple(name for name in unobserved if name in read),
+        read=tuple(name for name in task.declared() if name in read),
         body=envs.body_words,
         reset=first_paragraph(task, "reset"),
         termination=first_paragraph(task, "terminated"),

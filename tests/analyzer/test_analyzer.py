@@ -201,6 +201,18 @@ def test_parts_of_vectors_are_told_and_rates_come_last():
     assert "rates " not in text_of(trained(episodes=shown), given=card(variables=(more, state, place)))
 
 
+def test_what_the_fitness_reads_has_room_before_other_variables():
+    many = tuple(ascii_lowercase[: MOST_ROWS - 3])
+    joints = VariableCard(name="joint", unit="rad", meaning="", shape=(len(many),), parts=many)
+    clearance = VariableCard(name="clearance", unit="m", meaning="", shape=(4,), parts=("a", "b", "c", "d"))
+    values = {f"joint {part}": (0.0, 1.0) * 3 for part in many}
+    shown = (digest(variables=values | {f"clearance {part}": (0.1, 0.2) * 3 for part in clearance.parts}),)
+    both = {"variables": (joints, clearance)}
+    assert "clearance a" not in text_of(trained(episodes=shown), given=card(**both))
+    text = text_of(trained(episodes=shown), given=card(**both, read=("clearance",)))
+    assert row(text, "clearance a")[2:4] == ["0.1", "0.2"] and "joint a" not in text
+
+
 def test_parts_and_stays_of_an_episode_are_told():
     on = {"first": 0.2, "visits": 3, "longest_s": 1.5, "last_left": 2.5}
     text = table(episodes=(digest(parts={"turned": 0.885}, stays={"on_floor": on}),))

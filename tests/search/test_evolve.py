@@ -166,7 +166,7 @@ def test_evidence_is_a_variable_that_only_the_fitness_reads_and_a_policy_that_ca
     missed, trainer, option, planned_option
 ):
     config = RunConfig(task="point", evolve_observation=option, **MODEL)
-    found = planned(config, card(missed=missed), trainer)
+    found = planned(config, card(unobserved=missed, read=missed), trainer)
     assert found.evolve_observation is planned_option
     assert found.stages is (None if trainer == "ppo" else False), "other policies do not see the stage"
 

@@ -49,6 +49,20 @@ def test_each_of_several_things_that_move_is_told_with_its_mass():
     assert body_words(model("", more)) == "Mass, with all that hangs on it: cart 1.5 kg, ball 0.25 kg."
 
 
+@pytest.mark.parametrize(
+    ("slide", "hinge", "told"),
+    [
+        (0, 0.5, "Damping of each damped joint: 0.5 N m s."),
+        (2, 0.5, "Damping of joints: slide 2 N s/m, hinge 0.5 N m s."),
+        (0, 0, ""),
+    ],
+)
+def test_damping_is_told_with_its_unit(slide, hinge, told):
+    damped = model("")
+    damped.dof_damping[:2] = slide, hinge
+    assert body_words(damped) == f"{MASS} {told}".strip()
+
+
 SCENE = """
 <mujoco><asset><material name="grass" rgba="0.1 0.8 0.1 1"/></asset><worldbody>
   <geom name="floor" type="plane" size="1 1 1"/>
@@ -80,14 +94,14 @@ def test_a_geom_has_its_form_and_colour_and_its_place_where_it_never_moves():
 
 def test_a_designer_is_told_of_things_of_the_robots_ends_and_of_marks():
     words = shapes_words(scene())
-    assert "ball (sphere" in words and "palm (sphere" in words and "site tip (" in words
+    assert "ball (sphere of radius 0.05 m, red)" in words and "palm (sphere" in words and "site tip (" in words
     assert "wall (box of 0.2 x 0.4 x 0.6 m, at (1, 0, 0.3))" in words and "rod" not in words
 
 
 def test_where_there_is_nothing_to_handle_the_robots_parts_are_told():
     alone = mujoco.MjModel.from_xml_string(SCENE.split('<body name="ball"')[0] + "</worldbody></mujoco>")
     words = shapes_words(alone)
-    assert "rod (capsule of radius 0.02 and length 0.24 m)" in words and "site" not in words and "floor" not in words
+    assert "rod (capsule of radius 0.02 and length 0.24 m, at (0, 0, 0))" in words and "site" not in words and "floor" not in words
 
 
 @pytest.mark.parametrize(
