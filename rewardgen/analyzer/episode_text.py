@@ -19,8 +19,8 @@ from rewardgen.core.schema import Frozen
 from rewardgen.sandbox.folders import discard
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.store.measurements import ComponentName, Count, EpisodeDigest, EpisodeRow, episode_rows
-from rewardgen.store.records import CandidateResult, KeptEpisode, SliceResult, TaskCard
+from rewardgen.store.measurements import ComponentName, Count, EpisodeDigest, EpisodeRow, KeptEpisode, episode_rows
+from rewardgen.store.records import CandidateResult, SliceResult, TaskCard
 from rewardgen.tasks.measure import TASK_FILES
 
 DIGEST = register("digest", "rewardgen.analyzer.digest_job:digest_job", reads=("file",), inputs=TASK_FILES)

@@ -169,6 +169,16 @@ class EpisodeOutcome(Frozen):
     """Readings of the task's signals by name."""
 
 
+class KeptEpisode(Frozen):
+    """One episode of the clean evaluation whose inputs were kept for the ranking by later rewards."""
+
+    fitness: float
+    success: bool
+    steps: int
+    ending: str = ""
+    """The termination cause, or `time limit`; empty in older runs."""
+
+
 class Stay(Frozen):
     """Times at which a variable that is 0 or 1 was 1 in an episode, since its start [s]."""
 

@@ -22,6 +22,7 @@ from rewardgen.store.measurements import (
     EvaluationPoint,
     FitnessParts,
     IdleReading,
+    KeptEpisode,
     Measure,
     PathEfficiency,
     Range,
@@ -265,16 +266,6 @@ class SliceSpec(SliceId):
     def spec(self) -> SliceSpec:
         """Candidate and seed alone."""
         return SliceSpec(candidate_id=self.candidate_id, seed=self.seed)
-
-
-class KeptEpisode(Frozen):
-    """One episode of the clean evaluation whose inputs were kept for the ranking by later rewards."""
-
-    fitness: float
-    success: bool
-    steps: int
-    ending: str = ""
-    """The termination cause, or `time limit`; empty in older runs."""
 
 
 class SliceFailure(Frozen):

@@ -20,8 +20,8 @@ from rewardgen.sim.episodes import Episode, Recording, record_episodes
 from rewardgen.sim.kept_episodes import choose_episodes, pack_episodes
 from rewardgen.sim.vec_env import HIDDEN, VecEnv
 from rewardgen.store.comparisons import TERMINATED, Signal
-from rewardgen.store.measurements import EpisodeOutcome, Range
-from rewardgen.store.records import KeptEpisode, SliceSpec
+from rewardgen.store.measurements import EpisodeOutcome, KeptEpisode, Range
+from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task

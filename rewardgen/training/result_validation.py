@@ -15,9 +15,9 @@ from pydantic import AfterValidator, FiniteFloat, ValidationError
 
 from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
-from rewardgen.store.measurements import EpisodeOutcome, FitnessParts, Range, Share, episode_rows
+from rewardgen.store.measurements import EpisodeOutcome, FitnessParts, KeptEpisode, Range, Share, episode_rows
 from rewardgen.store.progress import Progress
-from rewardgen.store.records import KeptEpisode, SliceFailure, SliceId, SliceResult, SliceSpec, TaskCard
+from rewardgen.store.records import SliceFailure, SliceId, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
 ENDINGS = ("time limit", "physics diverged")

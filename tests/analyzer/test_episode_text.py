@@ -9,7 +9,8 @@ from rewardgen.core.errors import RunFolderError
 from rewardgen.sandbox.process import Limits
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import pack_episodes
-from rewardgen.store.records import CandidateResult, KeptEpisode, VariableCard
+from rewardgen.store.measurements import KeptEpisode
+from rewardgen.store.records import CandidateResult, VariableCard
 from tests.builders import card, slice_result
 from tests.e2e.command import POINT
 

@@ -4,7 +4,8 @@ import pytest
 
 from rewardgen.critic.critic import Critic
 from rewardgen.critic.preference import RecordedEpisode, check_preference, kept_files, ordered_pairs
-from rewardgen.store.records import CandidateResult, KeptEpisode
+from rewardgen.store.measurements import KeptEpisode
+from rewardgen.store.records import CandidateResult
 from tests.builders import card, record, slice_result
 from tests.critic.reviews import FakeReviewer
 from tests.critic.test_critic import candidate
