@@ -42,7 +42,8 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     def progress(message: dict[str, Any]) -> None:
         run.journal.listener.progress({**message, "phase": phase})
 
-    for spec in [spec for spec in missing if spec.candidate_id in BASELINES]:
+    raced = history.race.drafts if history.race else ()
+    for spec in [spec for spec in missing if spec.candidate_id in (*BASELINES, *raced)]:
         if cache and (cached := cache.bring(spec, sources[spec.candidate_id], folder)):
             record(cached)
             missing.remove(spec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from rewardgen.core.config import BUILTIN, FURTHER_SHARE, PROCESSES, RunConfig
@@ -21,7 +21,7 @@ from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
 from rewardgen.search.context import ablations, final_trainings, processes
 from rewardgen.search.finals import opponents
 from rewardgen.search.library import choose_examples
-from rewardgen.search.racing import RACE_SEEDS
+from rewardgen.search.racing import RACE_DRAFTS, RACE_SEEDS, races_drafts
 from rewardgen.store.history import History
 from rewardgen.store.messages import LLMRequest, Usage
 from rewardgen.store.progress import Live
@@ -97,7 +97,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
             if measured
         ]
     seconds = [each for each in timed if each]
-    trainings = _trainings(config, len(task.baselines), len(raced))
+    trainings = _trainings(config, task.baselines, len(raced))
     costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
     workers = processes(config, getattr(settings, "device", "cpu"))
     minutes = None
@@ -173,10 +173,13 @@ def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:
     return (candidates + baselines) * config.seeds + further
 
 
-def _trainings(config: RunConfig, baselines: int, raced: int) -> Span:
-    """From a search of one generation that is decided at once, to all possible trainings."""
+def _trainings(config: RunConfig, own: Collection[str], raced: int) -> Span:
+    """From a search of one generation that is decided at once, to all possible trainings; `own` are the baselines."""
+    baselines = len(own)
     shared = min(len(RACE_SEEDS), config.seeds) if config.seed == 0 and raced else 0
     race = (raced * len(RACE_SEEDS) - shared) * baselines
+    if races_drafts(own):
+        race = max(0, raced - 1) * min(RACE_DRAFTS, config.candidates)
     first = race + (config.candidates + baselines) * config.seeds
     fresh = min(BLOCK, config.final_seeds) * (1 + baselines)
     search = race + _most_in_search(config, baselines, config.generations * config.candidates)

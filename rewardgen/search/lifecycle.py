@@ -46,8 +46,8 @@ from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.judge import make_judge
 from rewardgen.search.library import choose_examples
-from rewardgen.search.racing import race
-from rewardgen.search.search import run_search
+from rewardgen.search.racing import race, races_drafts
+from rewardgen.search.search import first_drafts, run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import History, Resumption
 from rewardgen.store.journal import Journal, Listener
@@ -361,8 +361,11 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
         if parts.teacher and parts.teacher.needs_films:
             require_films(folder, history)
         if history.raced and "race" not in config.ablate:
-            race(Context(config, card, parts, journal), partial(make_trainer, folder, history), folder.scratch / "race")
-            parts = make_parts(folder, history, roles, journal.listener.note)
+            run = Context(config, card, parts, journal)
+            drafts = first_drafts(run) if races_drafts(history.baselines) else {}
+            if drafts or history.baselines:
+                race(run, drafts, partial(make_trainer, folder, history), folder.scratch / "race")
+                parts = make_parts(folder, history, roles, journal.listener.note)
         run_search(config, history.card or card, parts, journal)
     except KeyboardInterrupt:
         journal.record("interrupted")

@@ -1,18 +1,19 @@
-"""The race of training settings: a task without its own trains its own rewards with each, and the best ones stay.
+"""The race of training settings: a task without its own trains some rewards with each, and the best settings stay.
 
-All candidates of a run train with the same, so that they compare.
+The rewards are the task's own or, without a human one, the first drafts: where success is rare, a sparse reward alone
+learns nothing with any settings. All candidates of a run train with the same, so that they compare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
 from rewardgen.core.formatting import count
 from rewardgen.search.context import Context
 from rewardgen.store.history import Race
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, Training
+from rewardgen.store.records import BASELINES, RewardSpec, SliceResult, SliceSpec, Training
 from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import TRAINERS, Trainer
 from rewardgen.training.setup import learner_notes
@@ -20,24 +21,44 @@ from rewardgen.training.setup import learner_notes
 _MARGIN = 0.05
 """Share of the fitness by which slower settings must be better."""
 RACE_SEEDS = (0, 1)
-"""Seeds of each reward: the same in all runs of a task, which so choose the same."""
+"""Seeds of each of the task's own rewards: the same in all runs of a task, which so choose the same."""
+RACE_DRAFTS = 4
+"""First drafts that race at most, with one seed."""
 
 
-def race(run: Context, make_trainer: Callable[[Training], Trainer], scratch: Path) -> None:
-    """Train the task's own rewards with all settings that race, and record which reach the highest mean fitness.
+def races_drafts(baselines: Collection[str]) -> bool:
+    """True if a task has no human reward to compare settings by."""
+    return "human" not in baselines
 
-    Trainings go to the cache, so that neither the search nor a resumed run repeats them.
+
+def race(run: Context, drafts: Mapping[str, str], make_trainer: Callable[[Training], Trainer], scratch: Path) -> None:
+    """Train rewards with all settings that race, and record which reach the highest mean fitness.
+
+    `drafts` are the sources of accepted first drafts by candidate; without them the task's own rewards race. Trainings
+    go to the cache, so that neither the search nor a resumed run repeats them.
     """
     history = run.history
-    specs = [SliceSpec(candidate_id=id, seed=seed) for id in history.baselines for seed in RACE_SEEDS]
+    sources: Mapping[str, str] = dict([*drafts.items()][:RACE_DRAFTS]) or history.baselines
+    seeds = history.search_seeds[:1] if drafts else RACE_SEEDS
+    specs = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds]
     names = " and ".join(f"`{name}`" for name in history.raced)
     number_of = count(len(specs) * len(history.raced), "training")
-    run.journal.listener.note(f"comparing the settings {names} on the task's own rewards: {number_of}")
+    on = "the first drafts" if drafts else "the task's own rewards"
+    run.journal.listener.note(f"comparing the settings {names} on {on}: {number_of}")
     results = {
-        name: _train(run, specs, make_trainer(training), training, scratch / name)
+        name: _train(run, specs, sources, make_trainer(training), training, scratch / name)
         for name, training in history.raced.items()
     }
-    fitness = {name: _mean_fitness(trained, len(specs)) for name, trained in results.items()}
+    reached = {
+        name: {result.spec: result.final_fitness for result in trained if result.final_fitness is not None}
+        for name, trained in results.items()
+    }
+    if drafts:  # one that fails is the fault of its code
+        specs = [spec for spec in specs if all(spec in each for each in reached.values())]
+    fitness = {
+        name: fmean(each[spec] for spec in specs) if specs and all(spec in each for spec in specs) else None
+        for name, each in reached.items()
+    }
     chosen = _chosen(fitness)
     others = [
         result
@@ -48,15 +69,20 @@ def race(run: Context, make_trainer: Callable[[Training], Trainer], scratch: Pat
     training, env_steps = history.raced[chosen], sum(result.env_steps for result in others)
     kind = TRAINERS.get(training.trainer)
     notes = learner_notes(training.trainer, kind.recorded(training.settings))
-    outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, learner=kind.learner, learner_notes=notes)
+    told = {"learner": kind.learner, "learner_notes": notes, "drafts": tuple(sources) if drafts else ()}
+    outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, **told)
     run.journal.record("settings-chosen", **outcome.model_dump(mode="json"))
 
 
 def _train(
-    run: Context, specs: Sequence[SliceSpec], trainer: Trainer, training: Training, folder: Path
+    run: Context,
+    specs: Sequence[SliceSpec],
+    sources: Mapping[str, str],
+    trainer: Trainer,
+    training: Training,
+    folder: Path,
 ) -> list[SliceResult]:
-    """Return the trainings of the task's own rewards with some settings: those in the cache, and new ones."""
-    sources = run.history.baselines
+    """Return the trainings of rewards with some settings: those in the cache, and new ones."""
     cache = BaselineCache(run.config.task, run.history.task_files, training)
     cached = {spec: cache.bring(spec, sources[spec.candidate_id], folder) for spec in specs}
     results = [result for result in cached.values() if result]
@@ -71,10 +97,10 @@ def _train(
     with run.time_limit() as cancel:
         ids = dict.fromkeys(spec.candidate_id for spec in missing)
         trainer.train(
-            [RewardSpec(candidate_id=id, source=sources[id], is_baseline=True) for id in ids],
+            [RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in ids],
             missing,
             folder=folder,
-            on_progress=lambda message: None,  # its rewards train once more as part of the search
+            on_progress=lambda message: None,  # they train once more as part of the search
             on_slice=keep,
             cancel=cancel,
         )
@@ -89,9 +115,3 @@ def _chosen(fitness: Mapping[str, float | None]) -> str:
         if value is not None and (before is None or value > before + _MARGIN * abs(before)):
             first = name
     return first
-
-
-def _mean_fitness(results: Sequence[SliceResult], number_of: int) -> float | None:
-    """Return the mean fitness of the trainings; None if one failed or did not end."""
-    values = [result.final_fitness for result in results if result.final_fitness is not None]
-    return fmean(values) if len(values) == number_of else None

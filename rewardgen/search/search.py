@@ -41,6 +41,14 @@ def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal
     return run_finals(run, reason)
 
 
+def first_drafts(run: Context) -> dict[str, str]:
+    """Design and review the first generation, and return the sources of its accepted candidates."""
+    if stop_reason(run, 0):
+        return {}
+    slots = _plan(run, 0)
+    return {candidate.id: candidate.source for candidate in review(run, 0, slots, design(run, 0, slots))}
+
+
 def _plan(run: Context, generation: int) -> tuple[Slot, ...]:
     """The slots of a generation, planned once: later results would plan others."""
     if generation == len(run.history.generations):

@@ -54,7 +54,7 @@ class Beginning(Frozen):
     card: TaskCard
     training: Training
     raced: dict[str, Training] = {}
-    """Trainer and settings by name, the usual ones first, if the task's own rewards decide between some."""
+    """Trainer and settings by name, the usual ones first, if trainings decide between some."""
     baselines: dict[BaselineId, str]
     """Name to source of the task's own rewards."""
     task_files: dict[AbsolutePath, Digest]
@@ -69,9 +69,11 @@ class Beginning(Frozen):
 
 
 class Race(Frozen):
-    """Data of `settings-chosen`: what the task's own rewards reached with each of some training settings."""
+    """Data of `settings-chosen`: what some rewards reached with each of some training settings."""
 
     chosen: str
+    drafts: tuple[CandidateId, ...] = ()
+    """The first drafts that raced; empty if the task's own rewards did."""
     fitness: dict[str, float | None]
     """Mean over the rewards and their seeds; None if a training failed or did not end."""
     env_steps: Count
@@ -86,7 +88,8 @@ class Race(Frozen):
         """The decision in a line."""
         reached = {name: "none" if value is None else number(value) for name, value in self.fitness.items()}
         others = ", ".join(f"`{name}`: {text}" for name, text in reached.items() if name != self.chosen)
-        return f"settings `{self.chosen}`: the task's own rewards reach {reached[self.chosen]} ({others})"
+        on = "the first drafts" if self.drafts else "the task's own rewards"
+        return f"settings `{self.chosen}`: {on} reach {reached[self.chosen]} ({others})"
 
 
 class Resumption(Frozen):

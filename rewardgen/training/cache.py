@@ -181,7 +181,7 @@ def _is_data(path: Path) -> bool:
 
 
 class BaselineCache:
-    """Trainings of one task's own rewards, which every run compares with."""
+    """Trainings of one task's own rewards, which every run compares with, and of drafts on which settings race."""
 
     def __init__(self, task: str, task_files: dict[str, str], training: Training) -> None:
         self._task, self._files = task, task_files

@@ -100,14 +100,14 @@ def randomised(trainer: str, task: MeasuredTask, ranges: Sequence[str], device: 
 def raced_settings(
     config: RunConfig, task: MeasuredTask, usual: TrainerSettings
 ) -> dict[str, tuple[str, TrainerSettings]]:
-    """Return all settings by name, with their trainers, among which the task's own rewards decide, `usual` first.
+    """Return all settings by name, with their trainers, among which trainings decide, `usual` first.
 
-    Empty if nothing is open: for a task that has settings for its trainer, and on a GPU, where none were compared. SAC
-    races where the user names no trainer and wants nothing that it lacks.
+    Empty if nothing is open: for a task that has settings for its trainer, or no fitness to compare by, and on a GPU,
+    where none were compared. SAC races where the user names no trainer and wants nothing that it lacks.
     """
     trainer = config.trainer or trainer_of(task)
     profiles, on_cpu = TRAINERS.get(trainer).profiles, getattr(usual, "device", "cpu") == "cpu"
-    if "race" in config.ablate or trainer in task.training or not (profiles and task.baselines and on_cpu):
+    if "race" in config.ablate or trainer in task.training or not (profiles and task.card.has_fitness and on_cpu):
         return {}
     raced = {name: usual.model_copy(update={**changes}) for name, changes in {USUAL: {}, **profiles}.items()}
     found = {name: (trainer, settings) for name, settings in raced.items()}

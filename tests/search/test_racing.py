@@ -8,7 +8,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.search.context import Context, Parts
 from rewardgen.search.lifecycle import Resume, resume, start
-from rewardgen.search.racing import race
+from rewardgen.search.racing import RACE_DRAFTS, race
 from rewardgen.store.events import FORMAT, EventLog
 from rewardgen.store.history import History
 from rewardgen.store.journal import Journal, SilentListener
@@ -35,6 +35,7 @@ class Trainer:
     def train(self, rewards, slices, *, folder, on_progress, on_slice, cancel=None):
         for spec in slices:
             value = self.fitness[self.steps]
+            value = value[spec.candidate_id] if isinstance(value, dict) else value
             if value == "endless":
                 assert cancel.wait(5.0)
                 raise WorkerCancelled("it was cancelled")
@@ -49,7 +50,7 @@ class Trainer:
             )
 
 
-def a_race(path, fitness, trained, stop_after=99, first=0, **config):
+def a_race(path, fitness, trained, stop_after=99, first=0, drafts=None, **config):
     """The history of a run after its race."""
     folder = RunFolder(path)
     settings = RunConfig(task=str(POINT), seeds=3, **config)
@@ -71,7 +72,7 @@ def a_race(path, fitness, trained, stop_after=99, first=0, **config):
             final_seeds=[5000],
         )
     run = Context(settings, card(), Parts(*[None] * 9), journal)  # type: ignore[arg-type]
-    race(run, partial(Trainer, fitness=fitness, trained=trained, stop_after=stop_after), path / "scratch")
+    race(run, drafts or {}, partial(Trainer, fitness=fitness, trained=trained, stop_after=stop_after), path / "scratch")
     return History.load(folder)
 
 
@@ -117,6 +118,35 @@ def test_only_a_task_without_settings_of_its_own_leaves_them_open(tmp_path):
     assert raced(own) == raced(without, ablate=("race",)) == raced(without, trainer="sb3-ppo") == []
     on_gpu = settings_for(None, without).model_copy(update={"device": "cuda"})
     assert raced_settings(RunConfig(task="point"), without, on_gpu) == {}
+
+
+def test_first_drafts_race_with_a_seed_each_in_place_of_the_tasks_own_rewards(tmp_path):
+    drafts = {f"g00-k{number}": f"# {number} of {tmp_path}" for number in range(RACE_DRAFTS + 1)}
+    past = a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained := [], drafts=drafts)
+    assert past.race.drafts == tuple(drafts)[:RACE_DRAFTS]
+    assert trained == [(steps, id, 0) for steps in (USUAL, DENSE) for id in past.race.drafts]
+    assert past.changes == ["settings `dense`: the first drafts reach 2 (`usual`: 1)"]
+    assert past.spent_steps == RACE_DRAFTS * slice_result("g00-k0").env_steps, "the others are results of the search"
+
+
+def test_a_draft_that_fails_once_counts_with_no_settings(tmp_path):
+    drafts = {id: f"# {id} of {tmp_path}" for id in ("g00-k0", "g00-k1")}
+    fitness = {USUAL: {"g00-k0": 2.0, "g00-k1": None}, DENSE: {"g00-k0": 1.0, "g00-k1": 9.0}}
+    assert a_race(tmp_path, fitness, [], drafts=drafts).race.fitness == {"usual": 2.0, "dense": 1.0}
+
+
+def test_a_run_without_a_human_reward_compares_settings_on_its_drafts_and_keeps_their_trainings(tmp_path):
+    class Counts(SilentListener):
+        trained = 0
+
+        def progress(self, message):
+            self.trained += message.get("phase") == "search" and message["candidate_id"] == "g00-k0"
+
+    task = point(tmp_path, OWN, ("    def human_reward(", "    def _human("))
+    short = {"candidates": 1, "generations": 1, "seeds": 1, "leaders": 1, "final_seeds": 1, "env_steps": 4096}
+    past = start(RunConfig(task=task, films=False, **short), tmp_path / "runs", counts := Counts()).history
+    assert past.race and past.race.drafts == ("g00-k0",) and past.race.text in past.changes
+    assert past.result("search", "g00-k0").fitness is not None and counts.trained == 0, "the race has trained it"
 
 
 def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
