@@ -41,14 +41,12 @@ def race(run: Context, drafts: Mapping[str, str], make_trainer: Callable[[Traini
     sources: Mapping[str, str] = dict([*drafts.items()][:RACE_DRAFTS]) or history.baselines
     seeds = history.search_seeds[:1] if drafts else RACE_SEEDS
     specs = [SliceSpec(candidate_id=id, seed=seed) for id in sources for seed in seeds]
-    names = " and ".join(f"`{name}`" for name in history.raced)
-    number_of = count(len(specs) * len(history.raced), "training")
     on = "the first drafts" if drafts else "the task's own rewards"
-    run.journal.listener.note(f"comparing the settings {names} on {on}: {number_of}")
-    results = {
-        name: _train(run, specs, sources, make_trainer(training), training, scratch / name)
-        for name, training in history.raced.items()
-    }
+    results: dict[str, list[SliceResult]] = {}
+    for number, (name, training) in enumerate(history.raced.items(), 1):
+        place = f"{number} of {len(history.raced)}, {count(len(specs), 'training')}"
+        run.journal.listener.note(f"comparing settings on {on}: `{name}`, {place}")
+        results[name] = _train(run, specs, sources, make_trainer(training), training, scratch / name)
     reached = {
         name: {result.spec: result.final_fitness for result in trained if result.final_fitness is not None}
         for name, trained in results.items()

@@ -17,6 +17,8 @@ from rewardgen.store.journal import Listener
 from rewardgen.store.progress import Live, LiveProgress
 from rewardgen.view.rows import Row, final_rows, once_started, search_rows
 
+_RACING = "comparing training settings"
+
 
 class View(NamedTuple):
     """Content of a screen; independent of the history once made."""
@@ -78,6 +80,8 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
     rows, elapsed_s = once_started(rows), history.elapsed_s + since_s
     done, remaining_s = remaining(history, live, elapsed_s)
     doing = _doing(rows) if history.status == "running" and rows else ""
+    if doing == "training" and history.raced and "race" not in config.ablate:
+        doing = _RACING
     mailboxes = [name.removeprefix("mailbox:") for name in config.models if name.startswith("mailbox:")]
     return View(
         run_id=history.run_id,
@@ -132,7 +136,7 @@ def stage(history: History) -> str:
         opened, most = len(history.seeds("final", history.finalists[0])), len(history.final_seeds)
         return f"finals on {f'{opened} of ' if opened else ''}at most {count(most, 'fresh seed')}"
     if not history.generations or history.config is None:
-        return "comparing training settings" if history.raced else "starting"
+        return _RACING if history.raced else "starting"
     current = history.generations[-1]
     return f"generation g{current.index:02d} ({current.index + 1} of at most {history.config.generations})"
 

@@ -137,7 +137,14 @@ def test_a_draft_that_fails_once_counts_with_no_settings(tmp_path):
 
 def test_a_run_without_a_human_reward_compares_settings_on_its_drafts_and_keeps_their_trainings(tmp_path):
     class Counts(SilentListener):
-        trained = 0
+        trained, doing = 0, ""
+
+        def note(self, text):
+            if text.startswith("comparing settings on the first drafts: `sac`, 3 of 3, 1 training"):
+                self.doing = view(self.past, {}).stage
+
+        def event(self, event, history):
+            self.past = history
 
         def progress(self, message):
             self.trained += message.get("phase") == "search" and message["candidate_id"] == "g00-k0"
@@ -147,6 +154,7 @@ def test_a_run_without_a_human_reward_compares_settings_on_its_drafts_and_keeps_
     past = start(RunConfig(task=task, films=False, **short), tmp_path / "runs", counts := Counts()).history
     assert past.race and past.race.drafts == ("g00-k0",) and past.race.text in past.changes
     assert past.result("search", "g00-k0").fitness is not None and counts.trained == 0, "the race has trained it"
+    assert counts.doing == "generation g00 (1 of at most 1): comparing training settings"
 
 
 def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
