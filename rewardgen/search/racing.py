@@ -51,8 +51,8 @@ def race(run: Context, drafts: Mapping[str, str], make_trainer: Callable[[Traini
         name: {result.spec: result.final_fitness for result in trained if result.final_fitness is not None}
         for name, trained in results.items()
     }
-    if drafts:  # one that fails is the fault of its code
-        specs = [spec for spec in specs if all(spec in each for each in reached.values())]
+    if drafts:  # one that fails is the fault of its code, and time may have been up
+        specs = [spec for spec in specs if all(spec in each for each in reached.values() if each)]
     fitness = {
         name: fmean(each[spec] for spec in specs) if specs and all(spec in each for spec in specs) else None
         for name, each in reached.items()

@@ -79,16 +79,16 @@ def _motor_limit(model: mujoco.MjModel, actuator: int) -> str:
 
 def _damping(model: mujoco.MjModel) -> str:
     """Describe the damping of joints, which says how soon a part stops by itself."""
-    damped = {}
+    damped: list[tuple[str, str]] = []
     for joint in range(model.njnt):
         strength, unit = model.dof_damping[model.jnt_dofadr[joint]], _DAMPING.get(int(model.jnt_type[joint]))
         if unit and strength > 0:
-            damped[model.joint(joint).name or "unnamed"] = f"{strength:.3g} {unit}"
-    if len({*damped.values()}) == 1:
-        return f"Damping of each damped joint: {next(iter(damped.values()))}."
+            damped.append((model.joint(joint).name or "unnamed", f"{strength:.3g} {unit}"))
+    if len({strength for _, strength in damped}) == 1:
+        return f"Damping of each damped joint: {damped[0][1]}."
     if not 0 < len(damped) <= 2 * _MOST_LISTED:
         return ""
-    return f"Damping of joints: {', '.join(f'{name} {strength}' for name, strength in damped.items())}."
+    return f"Damping of joints: {', '.join(f'{name} {strength}' for name, strength in damped)}."
 
 
 def shapes_words(model: mujoco.MjModel) -> str:

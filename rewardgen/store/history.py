@@ -75,7 +75,7 @@ class Race(Frozen):
     drafts: tuple[CandidateId, ...] = ()
     """The first drafts that raced; empty if the task's own rewards did."""
     fitness: dict[str, float | None]
-    """Mean over the rewards and their seeds; None if a training failed or did not end."""
+    """Mean over the rewards and their seeds, without drafts that failed; None if a training failed or did not end."""
     env_steps: Count
     """Control steps of the trainings that the search does not use."""
     learner: str = ""

@@ -102,12 +102,13 @@ def raced_settings(
 ) -> dict[str, tuple[str, TrainerSettings]]:
     """Return all settings by name, with their trainers, among which trainings decide, `usual` first.
 
-    Empty if nothing is open: for a task that has settings for its trainer, or no fitness to compare by, and on a GPU,
+    Empty if nothing is open: for a task that has settings for its trainer, where fitness does not decide, and on a GPU,
     where none were compared. SAC races where the user names no trainer and wants nothing that it lacks.
     """
     trainer = config.trainer or trainer_of(task)
     profiles, on_cpu = TRAINERS.get(trainer).profiles, getattr(usual, "device", "cpu") == "cpu"
-    if "race" in config.ablate or trainer in task.training or not (profiles and task.card.has_fitness and on_cpu):
+    by_fitness = config.needs_fitness and task.card.has_fitness
+    if "race" in config.ablate or trainer in task.training or not (profiles and by_fitness and on_cpu):
         return {}
     raced = {name: usual.model_copy(update={**changes}) for name, changes in {USUAL: {}, **profiles}.items()}
     found = {name: (trainer, settings) for name, settings in raced.items()}

@@ -116,6 +116,7 @@ def test_only_a_task_without_settings_of_its_own_leaves_them_open(tmp_path):
     assert raced(without, trainer="ppo") == raced(without, bonus="rnd") == ["usual", "dense"]
     assert raced(without, strategy="coevolve") == ["usual", "dense"], "its policies are not trained further"
     assert raced(own) == raced(without, ablate=("race",)) == raced(without, trainer="sb3-ppo") == []
+    assert raced(without, judge="human") == [], "its user does not look at the fitness"
     on_gpu = settings_for(None, without).model_copy(update={"device": "cuda"})
     assert raced_settings(RunConfig(task="point"), without, on_gpu) == {}
 
@@ -133,6 +134,13 @@ def test_a_draft_that_fails_once_counts_with_no_settings(tmp_path):
     drafts = {id: f"# {id} of {tmp_path}" for id in ("g00-k0", "g00-k1")}
     fitness = {USUAL: {"g00-k0": 2.0, "g00-k1": None}, DENSE: {"g00-k0": 1.0, "g00-k1": 9.0}}
     assert a_race(tmp_path, fitness, [], drafts=drafts).race.fitness == {"usual": 2.0, "dense": 1.0}
+
+
+def test_time_that_is_up_leaves_the_drafts_that_other_settings_trained(tmp_path):
+    race = a_race(
+        tmp_path, {USUAL: 1.0, DENSE: "endless"}, [], drafts={"g00-k0": f"# {tmp_path}"}, max_minutes=0.005
+    ).race
+    assert race.chosen == "usual" and race.fitness == {"usual": 1.0, "dense": None}
 
 
 def test_a_run_without_a_human_reward_compares_settings_on_its_drafts_and_keeps_their_trainings(tmp_path):
