@@ -294,6 +294,8 @@ class History:
         """Take in one event; kinds that this version does not know are ignored."""
         if event.kind in ("trained", "ranked"):
             self.training_s += event.elapsed_s - self.elapsed_s
+        elif event.kind == "settings-chosen":  # trainings with these settings are part of the search
+            self.training_s += (event.elapsed_s - self.elapsed_s) / max(1, len(self.raced))
         self.elapsed_s = event.elapsed_s
         data = event.data
         match event.kind:

@@ -128,6 +128,7 @@ def test_first_drafts_race_with_a_seed_each_in_place_of_the_tasks_own_rewards(tm
     assert trained == [(steps, id, 0) for steps in (USUAL, DENSE) for id in past.race.drafts]
     assert past.changes == ["settings `dense`: the first drafts reach 2 (`usual`: 1)"]
     assert past.spent_steps == RACE_DRAFTS * slice_result("g00-k0").env_steps, "the others are results of the search"
+    assert 0.0 < past.training_s <= past.elapsed_s / 2, "as are their times, for the time left"
 
 
 def test_a_draft_that_fails_once_counts_with_no_settings(tmp_path):
