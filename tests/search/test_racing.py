@@ -1,5 +1,6 @@
 """A task without settings of its own: its own rewards decide which of some the run trains with."""
 
+import time
 from functools import partial
 
 import pytest
@@ -34,6 +35,7 @@ class Trainer:
 
     def train(self, rewards, slices, *, folder, on_progress, on_slice, cancel=None):
         for spec in slices:
+            time.sleep(0.005)  # logs have times in milliseconds
             value = self.fitness[self.steps]
             value = value[spec.candidate_id] if isinstance(value, dict) else value
             if value == "endless":
