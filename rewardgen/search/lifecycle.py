@@ -360,7 +360,7 @@ def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
         parts = make_parts(folder, history, roles, journal.listener.note)
         if parts.teacher and parts.teacher.needs_films:
             require_films(folder, history)
-        if history.raced and "race" not in config.ablate:
+        if history.raced:
             run = Context(config, card, parts, journal)
             drafts = first_drafts(run) if races_drafts(history.baselines) else {}
             if drafts or history.baselines:

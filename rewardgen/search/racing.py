@@ -98,7 +98,7 @@ def _train(
             [RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in ids],
             missing,
             folder=folder,
-            on_progress=lambda message: None,  # they train once more as part of the search
+            on_progress=lambda message: None,  # rows of candidates show the search alone
             on_slice=keep,
             cancel=cancel,
         )

@@ -394,6 +394,8 @@ class History:
                     self.changes.append(f"{at}, `{name}` changed from {_listed(old)} to {_listed(new)}")
             if {"max_cost", "max_tokens"} & resumption.changes.keys():
                 self.exhausted = ""
+            if "race" in self.config.ablate:
+                self.raced = {}
         if resumption.generations is not None:
             self._extend(resumption.generations, resumption.final_seeds, at)
 

@@ -113,7 +113,7 @@ class TaskCard(Frozen):
     read: tuple[str, ...] = ()
     """Variables that the fitness or the success reads."""
     body: str = ""
-    """Mass [kg] and strength [N, N m] of the robot in words; empty if unknown."""
+    """Masses [kg], strength [N, N m], damping and shapes of the robot in words; empty if unknown."""
     reset: str
     termination: str
     termination_causes: tuple[str, ...]

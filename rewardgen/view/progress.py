@@ -80,7 +80,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
     rows, elapsed_s = once_started(rows), history.elapsed_s + since_s
     done, remaining_s = remaining(history, live, elapsed_s)
     doing = _doing(rows) if history.status == "running" and rows else ""
-    if doing == "training" and history.raced and not history.trained and "race" not in config.ablate:
+    if doing == "training" and history.raced and not history.trained:
         doing = _RACING
     mailboxes = [name.removeprefix("mailbox:") for name in config.models if name.startswith("mailbox:")]
     return View(
