@@ -54,7 +54,7 @@ def _modules() -> dict[str, Path]:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        if not {"envs", "prompts", "shelf"}.intersection(parts):
+        if not {"envs", "prompts"}.intersection(parts):
             found[".".join(parts).removesuffix(".__init__")] = path
     return found
 

@@ -21,9 +21,9 @@ def wheel(tmp_path_factory):
     return built
 
 
-def test_the_wheel_holds_every_task_prompt_and_reward_of_the_library(wheel):
+def test_the_wheel_holds_every_task_and_prompt(wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
-    for folder in ("envs", "prompts", "shelf"):
+    for folder in ("envs", "prompts"):
         files = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         assert files
         assert {f"rewardgen/{path.relative_to(ROOT).as_posix()}" for path in files} <= names
@@ -44,7 +44,7 @@ def test_the_wheel_holds_the_licence_and_the_command_and_no_tests(wheel):
     assert [name for name in names if name.endswith("/licenses/LICENSE")]
     (entry_points,) = [name for name in names if name.endswith("entry_points.txt")]
     assert "rewardgen = rewardgen.cli.app:main" in archive.read(entry_points).decode()
-    assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "envs/", "prompts/", "shelf/"))]
+    assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "envs/", "prompts/"))]
 
 
 def test_a_wheel_without_its_checkout_finds_its_tasks_and_prompts(wheel, tmp_path):

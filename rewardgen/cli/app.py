@@ -52,8 +52,6 @@ COMMANDS = (
     Command("robots list", "robots:list_all", "List the available robots.", "robots list"),
     Command("robots show", "robots:show", "Show what can be read off a robot's model.", "robots show my_robot.xml"),
     Command("new", "robots:new", "Write a task file for a robot.", 'new "stand up" --robot robot.xml'),
-    Command("library list", "library:list_all", "List or search solved rewards.", 'library list "jump high"'),
-    Command("library show", "library:show", "Show a reward with its evidence.", "library show hopper_backflip"),
     Command("mcp", "agents:mcp", "Serve rewardgen to a coding agent.", "mcp --folder my_project"),
     Command("prompts", "prompts:prompts", "List, show or copy the prompts.", "prompts designer/draft"),
     Command("doctor", "doctor:doctor", "Check this machine and its sandbox.", "doctor --model openai/gpt-5.1"),
@@ -61,7 +59,6 @@ COMMANDS = (
 _NOUNS = {
     "runs": "List, read, watch and compare runs.",
     "robots": "List robots and read their models.",
-    "library": "Find rewards that solved their task.",
     "tasks": "List, read and check tasks.",
 }
 

@@ -21,8 +21,8 @@ Kinds = Annotated[
     Parameter(
         name="--as",
         negative="",
-        help="Kind: `torch`, `gymnasium`, `sb3`, `onnx`, `comparisons`, `library`. Several make a folder each,"
-        " below the given one.",
+        help="Kind: `torch`, `gymnasium`, `sb3`, `onnx`, `comparisons`. Several make a folder each, below the"
+        " given one.",
     ),
 ]
 Yes = Annotated[bool, flag("Run the task file of a run that you did not start.")]

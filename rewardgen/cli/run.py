@@ -28,7 +28,7 @@ from rewardgen.ui.tables import plain_table
 
 GROUPS = {
     "Task": ("goal", "init"),
-    "Model": ("model", "effort", "critic_model", "api_base", "prompts", "examples", "max_cost", "max_tokens"),
+    "Model": ("model", "effort", "critic_model", "api_base", "prompts", "max_cost", "max_tokens"),
     "Search": ("generations", "candidates", "seeds", "final_seeds", "strategy", "seed", "max_minutes"),
     "Training": ("trainer", "env_steps", "bonus", "randomise", "levels", "device", "workers", "executor"),
     "Safety": ("sandbox",),
@@ -229,7 +229,7 @@ def resume(
     more = generations or {"model", "critic_model", "judge"} & changes.keys()
     if history.config and more and not (yes or was_finished):
         resumed = lifecycle.changed_config(history, changes)
-        planned = {"generations": generations or resumed.generations, "prompts": None, "library": None}  # may be gone
+        planned = {"generations": generations or resumed.generations, "prompts": None}  # may be gone
         _confirm_price(resumed.model_copy(update=planned), runs_dir)
 
     def search(memory: Memory) -> EndedRun:

@@ -55,7 +55,7 @@ class RunConfig(Frozen):
 
     model_config = ConfigDict(strict=True, use_attribute_docstrings=True)
     noun = "a run"
-    retired = frozenset({"auto_steps", "confirm", "ray_address", "tune"})
+    retired = frozenset({"auto_steps", "confirm", "examples", "library", "ray_address", "same_task_examples", "tune"})
 
     task: str
     """Name of a shipped task, or the path of a task file."""
@@ -77,14 +77,6 @@ class RunConfig(Frozen):
     prompts: str | None = None
     """Folder with prompt templates of your own, in place of the shipped ones of the same name: `prompts --eject` makes
     one. A run keeps a copy."""
-    examples: int = Field(default=0, ge=0, le=8)
-    """Rewards of the library that designers of drafts are shown: those of the nearest tasks (docs/library.md). A run
-    keeps its choice."""
-    library: str | None = None
-    """Folder with library entries of your own, made by `export --as library`; `--examples` also reads finished runs in
-    the runs folder and the shipped ones."""
-    same_task_examples: bool = False
-    """Allow examples that solved the very same task. They give the answer away: never measure with them."""
     generations: int = Field(default=3, ge=1)
     """Generations at most."""
     candidates: int = Field(default=6, ge=1)
@@ -184,10 +176,6 @@ class RunConfig(Frozen):
         if (self.stages or self.evolve_observation) and self.model == BUILTIN:
             what = "stages" if self.stages else "observations"
             raise UsageError(f"the model `{BUILTIN}` writes no {what}", "name a language model with `--model`")
-        if self.examples and self.model == BUILTIN:
-            raise UsageError(f"the model `{BUILTIN}` reads no examples", "name a language model with `--model`")
-        if (self.library or self.same_task_examples) and not self.examples:
-            raise UsageError("`--library` and `--same-task-examples` need examples", "add `--examples 2`")
         if self.strategy == COEVOLVE and self.executor != PROCESSES:
             message = f"`--strategy {COEVOLVE}` trains on this machine, where the policies of parents are"
             raise UsageError(message, "leave out `--executor`, or take `--strategy evolve`")

@@ -1,4 +1,4 @@
-"""Paths of the shipped `envs/`, `prompts/` and `shelf/`, and of models of Gymnasium and the DeepMind Control Suite.
+"""Paths of the shipped `envs/` and `prompts/`, and of models of Gymnasium and the DeepMind Control Suite.
 
 The shipped folders are beside the package in a checkout, and inside it in an installed wheel.
 """
@@ -32,8 +32,8 @@ PACKAGE = Path(__file__).resolve().parents[1]
 """Folder of this package."""
 
 
-def shipped(folder: Literal["envs", "prompts", "shelf"]) -> Path:
-    """Return the folder of the shipped task files, prompt templates or library entries."""
+def shipped(folder: Literal["envs", "prompts"]) -> Path:
+    """Return the folder of the shipped task files or prompt templates."""
     installed = PACKAGE / folder
     return installed if installed.is_dir() else PACKAGE.parent / folder
 

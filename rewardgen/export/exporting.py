@@ -32,7 +32,6 @@ from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import Job, register
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.search.library import entry_files, entry_of
 from rewardgen.sim.arrays import MOST_BYTES, read_arrays
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
@@ -450,17 +449,6 @@ def _no_formula(text: str) -> str:
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
-def _library(exported: Exported) -> Export:
-    summary = exported.history.summary
-    if not summary or exported.id != summary.chosen:
-        raise UsageError(f"{exported.id} is not the winner of run {exported.folder.id}", "export the run: `latest`")
-    use = """The folder around this one is a library: `rewardgen run TASK --model MODEL --examples 2 --library FOLDER`.
-`licence` in `entry.json` is yours to fill in."""
-    files: Files = {**entry_files(entry_of(exported.history, exported.folder.id))}
-    return Export(files, use, "The reward is in the reward language.", ("rewardgen",))
-
-
-_KINDS = {"torch": _torch, "gymnasium": _gymnasium, "sb3": _sb3, "onnx": _onnx}
-_KINDS |= {"comparisons": _comparisons, "library": _library}
+_KINDS = {"torch": _torch, "gymnasium": _gymnasium, "sb3": _sb3, "onnx": _onnx, "comparisons": _comparisons}
 for _name, _make in _KINDS.items():
     KINDS.register(_name, _make)

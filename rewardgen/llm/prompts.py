@@ -20,11 +20,10 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
 from rewardgen.core.errors import UsageError, did_you_mean
-from rewardgen.core.formatting import count, named, number, percent, shares, shortened, thousands, with_interval
+from rewardgen.core.formatting import named, number, percent, shares, thousands
 from rewardgen.core.physics import words
 from rewardgen.llm.analysis_text import analysis_text, outcomes_text
 from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknown, with_own
-from rewardgen.store.library_entry import EntryVariable, LibraryEntry
 from rewardgen.store.measurements import Range
 from rewardgen.store.messages import Message, Picture
 from rewardgen.store.records import (
@@ -126,7 +125,7 @@ def _design_request(design_request: DesignRequest) -> str:
         "bars": design_request.baselines,
     }
     if design_request.operator == "draft" or not design_request.parents:
-        return render("designer/draft", **common, examples=design_request.examples, reached={})
+        return render("designer/draft", **common, reached={})
     parents = design_request.parents
     claims = [claim for parent in parents if parent.analysis for claim in parent.analysis.predictions]
     return render(
@@ -296,19 +295,6 @@ def _warnings(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(finding for finding in findings if finding.severity == "warn" and finding.detector not in UNCHECKED)
 
 
-def results_text(entry: LibraryEntry) -> str:
-    """Write what the policies of a library's reward reached, in a line."""
-    human = f" (the human reward {number(entry.human.value)})" if entry.human else ""
-    success = "" if entry.success_rate is None else f", success {percent(entry.success_rate)}"
-    seeds, steps = count(entry.seeds, "fresh seed"), thousands(entry.env_steps)
-    return f"fitness {with_interval(entry.fitness)}{human}{success}; {seeds}, {steps} steps each, {entry.trainer}"
-
-
-def _inputs_read(entry: LibraryEntry) -> list[EntryVariable]:
-    names = {name.removeprefix("prev_") for name in _WORDS.findall(entry.source)}
-    return [variable for variable in entry.variables if variable.name in names]
-
-
 def _batched(shape: tuple[int, ...]) -> str:
     return f"(N, {', '.join(map(str, shape))})" if shape else "(N,)"
 
@@ -385,8 +371,6 @@ _FILTERS: dict[str, Any] = {
     "evidence": analysis_text,
     "outcomes": outcomes_text,
     "open_warnings": open_warnings,
-    "results": results_text,
-    "inputs_read": _inputs_read,
     "at_start": lambda entry: _values(entry.start),
     "reached": lambda entry: _triples(entry.parts, entry.minimum, entry.maximum),
     "values": _values,
@@ -398,5 +382,4 @@ _FILTERS: dict[str, Any] = {
     "code": _code,
     "quoted": _quoted,
     "cell": _cell,
-    "shortened": shortened,
 }

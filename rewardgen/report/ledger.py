@@ -107,7 +107,6 @@ def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
         ),
         ("Fresh seeds", f"from {history.final_seeds[0]} on, {len(history.final_seeds)} at most" if card else ""),
         ("Task", f"{card.name}, fingerprint {card.fingerprint}" if card else ""),
-        ("Examples for the designer", ", ".join(example.name for example in history.examples)),
         *_provenance(folder),
     ]
     return [(name, text) for name, text in lines if text]

@@ -20,7 +20,6 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
 from rewardgen.search.context import ablations, final_trainings, processes
 from rewardgen.search.finals import opponents
-from rewardgen.search.library import choose_examples
 from rewardgen.search.racing import RACE_DRAFTS, RACE_SEEDS, races_drafts
 from rewardgen.store.history import History
 from rewardgen.store.messages import LLMRequest, Usage
@@ -205,8 +204,6 @@ def _usage(config: RunConfig, folder: RunFolder, card: TaskCard, *, most: bool) 
         return Usage(), False
     llm = make_llm(config, folder, keyless=True)
     request = DesignRequest(candidate_id="g00-k0", generation=0, operator="draft", card=card, goal=config.goal)
-    examples = choose_examples(config, card, (), folder.path.parent)  # about as long as those of the run
-    request = request.model_copy(update={"examples": examples})
     reads = config.judge.startswith(READER)
     shown = JudgedEpisode("x" * _TABLE) if reads else JudgedEpisode("", frames=((0.0, ""),) * FRAMES)
     with using_prompts(own_prompts_of(config)):

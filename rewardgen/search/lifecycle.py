@@ -45,7 +45,6 @@ from rewardgen.search.context import Context
 from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.judge import make_judge
-from rewardgen.search.library import choose_examples
 from rewardgen.search.racing import race, races_drafts
 from rewardgen.search.search import first_drafts, run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
@@ -107,7 +106,6 @@ def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
     models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
     prompts = own_prompts_of(config)
     paths = {"task": lasting_reference(config.task), "prompts": str(prompts.resolve()) if prompts else None}
-    paths["library"] = str(Path(config.library).expanduser().resolve()) if config.library else None
     return config.model_copy(update={**paths, **models, "judge": lasting_judge(config.judge, runs_dir)})
 
 
@@ -269,9 +267,6 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         missed = f"the fitness reads {' and '.join(card.missed)}, which the observation may not tell"
         option = "(`--no-evolve-observation` keeps to the observation)"
         listener.note(f"{missed}: once the search stalls, a reward may show more to policies {option}")
-    examples = choose_examples(config, card, task.files, folder.path.parent)
-    if config.examples:
-        listener.note(f"examples for the designer: {', '.join(each.name for each in examples) or 'none found'}")
     if source:
         _check_init(config, source, card, listener, confirm)
     _confirm_time(config, listener, confirm)
@@ -292,7 +287,6 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         raced={name: _training(*each) for name, each in raced_settings(config, task, settings).items()},
         baselines=task.baselines,
         given=source,
-        examples=[example.model_dump(mode="json") for example in examples],
         task_files=task.files,
         search_seeds=[first + number for number in range(config.seeds)],
         final_seeds=[first + SEEDS_PER_RUN // 2 + number for number in range(config.final_seeds)],

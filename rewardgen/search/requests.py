@@ -61,7 +61,6 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         failed_ideas=failed_ideas(earlier, ranking, exclude=in_full),
         baselines=tuple(record for record in baselines if record and record.fitness is not None),
         feedback=feedback_for(history, generation),
-        examples=history.examples[: run.config.examples],
         stages=_told_of(run, "stage", run.config.stages, map(stage_names, sources)),
         inherits=continued(history, slot.parents[0]) if goes_on else "",
         evolve_observation=_told_of(run, "observe", run.config.evolve_observation, map(observed_names, sources)),

@@ -15,7 +15,6 @@ from rewardgen.core.statistics import Interval, Standing
 from rewardgen.store.comparisons import Comparison
 from rewardgen.store.events import FORMAT, Event, read_events
 from rewardgen.store.judgement_records import GoalCheck, Judgement
-from rewardgen.store.library_entry import LibraryEntry
 from rewardgen.store.measurements import Count
 from rewardgen.store.messages import Usage
 from rewardgen.store.names import AbsolutePath, BaselineId, CandidateId, Digest, FileName
@@ -48,6 +47,8 @@ _MEASURES = ("fitness", "final_fitness", "fitness_spread", "success", "success_r
 class Beginning(Frozen):
     """Data of `run-started`."""
 
+    retired = frozenset({"examples"})
+
     format: int = FORMAT
     run_id: FileName
     config: RunConfig
@@ -61,7 +62,6 @@ class Beginning(Frozen):
     """Path to digest of the task's files: `rewardgen.tasks.fingerprint`."""
     given: str = ""
     """Source of the user's own reward (`--init`), which is the first candidate."""
-    examples: tuple[LibraryEntry, ...] = ()
     search_seeds: tuple[Count, ...] = Field(min_length=1)
     final_seeds: tuple[Count, ...] = Field(min_length=1)
     signature: str = ""
@@ -201,8 +201,6 @@ class History:
         self.race: Race | None = None
         self.init_source = ""
         """Source of the user's own reward, the first candidate; empty without `--init`."""
-        self.examples: tuple[LibraryEntry, ...] = ()
-        """Rewards of other tasks that designers of drafts are shown, the nearest first."""
         self.baselines: dict[str, str] = {}
         """Source of the task's own rewards: `human` and `sparse`, where the task has them."""
         self.task_files: dict[str, str] = {}
@@ -378,7 +376,6 @@ class History:
         self.training, self.task_files = beginning.training, dict(beginning.task_files)
         self.raced = {**beginning.raced}
         self.baselines, self.init_source = {**beginning.baselines}, beginning.given
-        self.examples = beginning.examples
         self.search_seeds, self.final_seeds = beginning.search_seeds, beginning.final_seeds
         self.signature = beginning.signature
 

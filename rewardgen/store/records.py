@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, model_
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.store.comparisons import Comparison, Signal
-from rewardgen.store.library_entry import LibraryEntry
 from rewardgen.store.measurements import (
     ComponentName,
     ComponentPoint,
@@ -590,6 +589,4 @@ class DesignRequest(Frozen):
     """Id of the candidate whose policies are trained on with the reward; empty if they are trained from scratch."""
     evolve_observation: bool = False
     """True if the reward may add to the observation of policies."""
-    examples: tuple[LibraryEntry, ...] = ()
-    """Rewards that solved other tasks, for a draft."""
     seed: int = 0

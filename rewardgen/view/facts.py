@@ -39,8 +39,6 @@ class RunFacts(NamedTuple):
     strategy: str = ""
     options: str = ""
     """Options that are not the default."""
-    examples: str = ""
-    """Library entries that the designer was shown."""
     goal: str = ""
     status: str = "damaged"
     generations: int = 0
@@ -104,7 +102,6 @@ def run_facts(id: str, history: History, status: str) -> RunFacts:
         model=config.model if config else "",
         strategy=config.strategy if config else "",
         options=options_text(config) if config else "",
-        examples=", ".join(example.name for example in history.examples),
         goal=config.goal if config else "",
         status=status,
         generations=len(history.generations),
@@ -190,7 +187,6 @@ RUN_ROWS: Mapping[str, Callable[[RunFacts], str]] = {
     "model": lambda run: run.model,
     "strategy": lambda run: run.strategy,
     "options": lambda run: run.options,
-    "examples": lambda run: run.examples,
     "goal": lambda run: run.goal,
     "status": lambda run: run.status,
     "generations": lambda run: str(run.generations),

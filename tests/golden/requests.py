@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 from rewardgen.analyzer.analyzer import Analyzer
-from rewardgen.core.config import RunConfig
 from rewardgen.designer.ranges import ranges_message
 from rewardgen.llm.prompts import (
     JudgedEpisode,
@@ -21,7 +20,6 @@ from rewardgen.llm.prompts import (
     judge_messages,
     verdict_messages,
 )
-from rewardgen.search.library import choose_examples
 from rewardgen.search.strategy import LENSES
 from rewardgen.store.messages import Message
 from rewardgen.store.records import CandidateRecord, DesignRequest, Finding, Operator, TaskCard, Verdict
@@ -151,8 +149,6 @@ def rendered() -> dict[str, tuple[Message, ...]]:
     found = {f"{task}-draft": designer_messages(draft(task)) for task in OPERATORS}
     found |= {f"{task}-{operator}": designer_messages(later(task)) for task, operator in OPERATORS.items()}
     card, _ = records("hopper")
-    shown = choose_examples(RunConfig(task="hopper", model="mailbox:mail", examples=2), card, ["hopper.xml"], HERE)
-    found["hopper-examples"] = designer_messages(draft("hopper").model_copy(update={"examples": shown}))
     found |= {
         f"{task}-diagnosis": analyzer_messages(records(task)[1][1], records(task)[0]) for task in ("hopper", "table")
     }
