@@ -220,33 +220,6 @@ def test_stable_part_comes_first_and_is_the_same_for_every_call():
     assert asked("draft").startswith(start) and asked("crossover").startswith(start)
 
 
-def test_a_designer_hears_what_its_reward_trains_on_and_how_many_steps_that_policy_has_had():
-    further = parent().model_copy(update={"chain": ("g00-k7", "g00-k3")})
-    human = Candidate(id="human", generation=0, operator="baseline")
-    text = asked(
-        "edit",
-        parents=(further,),
-        inherits="g00-k1",
-        baselines=(record("g00-k9", 0.9).model_copy(update={"candidate": human}),),
-    )
-    assert (
-        "it goes on from the policies of g00-k1, each seed from its own" in text
-        and "trained the same way, but from scratch" in text
-    )
-    steps = 3 * further.result.slices[0].env_steps
-    assert f"trained on from the policy of g00-k3, after g00-k7: {steps:,} steps in all" in text
-    assert "goes on from" not in asked("edit") and "steps in all" not in asked("edit")
-
-
-def test_a_designer_of_a_chain_hears_what_starts_from_scratch_only_where_policies_may_see_more():
-    chain = request("edit").model_copy(update={"inherits": "g00-k1"})
-    said = "With other names in `STAGES` or `OBSERVED` than there, it starts from scratch"
-    assert said not in designer_messages(chain)[1].content
-    for option in ("stages", "evolve_observation"):
-        assert said in designer_messages(chain.model_copy(update={option: True}))[1].content
-        assert said not in designer_messages(request("edit").model_copy(update={option: True}))[1].content
-
-
 def test_stages_are_described_only_where_they_are_allowed():
     allowed = request("stage").model_copy(update={"stages": True})
     text = designer_messages(allowed)[0].content

@@ -19,12 +19,7 @@ BUILTIN = "builtin"
 """The model name of the designer that needs no language model."""
 PROCESSES = "processes"
 """The executor that trains in worker processes of this machine."""
-COEVOLVE = "coevolve"
-"""The strategy that trains a child's policy from its parent's."""
 DEFAULT_JUDGE = "fitness"
-MOST_LINKS = 4
-"""Rewards of a chain at most, each of which trains the policy of the one before."""
-
 
 SandboxMode = Literal["strict", "auto", "off"]
 """Policy on a sandbox layer that the machine lacks: refuse to run, run without it, or use no layer."""
@@ -112,8 +107,8 @@ class RunConfig(Frozen):
     seed: int = Field(default=0, ge=0)
     """Seed of the whole run."""
     strategy: str = "evolve"
-    """Strategy of the search: `evolve` builds on the best candidates; `coevolve` also trains a child's policy from its
-    parent's (docs/chains.md); `best-of-n`, a control, drafts as many without earlier results."""
+    """Strategy of the search: `evolve` builds on the best candidates; `best-of-n`, a control, drafts as many without
+    earlier results."""
     judge: str = DEFAULT_JUDGE
     """Ranking of candidates for parents, stop rules and finals: `fitness`, with its noise over seeds; or comparisons of
     episodes by `human`, you on a page with films, by `signals` of the task, by a language model that sees pictures
@@ -176,9 +171,6 @@ class RunConfig(Frozen):
         if (self.stages or self.evolve_observation) and self.model == BUILTIN:
             what = "stages" if self.stages else "observations"
             raise UsageError(f"the model `{BUILTIN}` writes no {what}", "name a language model with `--model`")
-        if self.strategy == COEVOLVE and self.executor != PROCESSES:
-            message = f"`--strategy {COEVOLVE}` trains on this machine, where the policies of parents are"
-            raise UsageError(message, "leave out `--executor`, or take `--strategy evolve`")
         if self.cluster and self.executor == PROCESSES:
             raise UsageError("`--cluster` needs an executor that trains on a cluster", "name one with `--executor`")
         if self.api_base and not self.api_base.startswith(("http://", "https://")):
@@ -226,11 +218,6 @@ class RunConfig(Frozen):
     def effort_of(self, role: str) -> str:
         """Return the reasoning effort of a role's calls; empty for the model's own."""
         return self.efforts.get(role, self.efforts.get("", ""))
-
-    @property
-    def most_links(self) -> int:
-        """Rewards at most that train a candidate's policy, one after another."""
-        return min(self.generations, MOST_LINKS) if self.strategy == COEVOLVE else 1
 
 
 def split_models(model: str) -> tuple[str, ...]:

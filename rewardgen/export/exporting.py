@@ -41,7 +41,7 @@ from rewardgen.tasks.loading import resolve_task
 from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.artifacts import EVALUATION_SEED, evaluation_starts
 from rewardgen.training.setup import policies_see, policy_loader
-from rewardgen.view.facts import MEASURED, chain_files, fitness_text
+from rewardgen.view.facts import MEASURED, fitness_text
 
 _REWARD = register("export reward", "rewardgen.export.jobs:reward_job", reads=("inputs",))
 _POLICY = register("export policy", "rewardgen.export.jobs:policy_job", reads=("policy",))
@@ -141,7 +141,7 @@ def export(
     with scratch_folder() as scratch:
         exported = Exported(folder, history, id, source, _policy(folder, history, id), scratch, agreed)
         bundle = make(exported)
-    files: Files = {**bundle.files, **chain_files(history, id), "README.md": _readme(exported, kind, bundle)}
+    files: Files = {**bundle.files, "README.md": _readme(exported, kind, bundle)}
     for name, content in files.items():
         write_atomic(target / name, content)
     return [target / name for name in sorted(files)]

@@ -94,17 +94,6 @@ def outcomes_text(claims: Sequence[PredictionOutcome]) -> str:
     return ", ".join(texts)
 
 
-def origin_text(record: CandidateRecord) -> str:
-    """Say what a candidate's policy was trained from, and the steps in all; empty for an ordinary training."""
-    if record.chain is None:
-        return ""
-    if not record.chain:
-        return "trained from scratch, as its policy sees other stages or numbers than its parent's"
-    steps = max((run.env_steps for run in record.result.slices), default=0) if record.result else 0
-    total = f": {(len(record.chain) + 1) * steps:,} steps in all" if steps else ""
-    return f"trained on from the policy of {', after '.join(reversed(record.chain))}{total}"
-
-
 def parts_lines(parts: Mapping[str, float]) -> list[str]:
     """List the parts of a fitness: `parts of the fitness: turned 0.82, landed 0.1`; empty without parts."""
     if not parts:
@@ -145,12 +134,11 @@ def _fitness_lines(record: CandidateRecord) -> list[str]:
         return [f"failed: {record.outcome or 'no fitness could be measured'}"]
     if record.preference:
         lines = [line for text in record.preference.splitlines() for line in _wrapped(text)]
-        lines += _wrapped(origin_text(record)) + _ending_lines(result)
+        lines += _ending_lines(result)
         return lines + _stage_lines(record.candidate.source, result)
     values = ", ".join(number(run.final_fitness) for run in result.slices if run.final_fitness is not None)
     success = "" if result.success_rate is None else f"; success {percent(result.success_rate)}"
     lines = [f"fitness {number(result.fitness)} (by seed: {values}){success}"]
-    lines += _wrapped(origin_text(record))
     lines += _outcome_lines(result, analysis)
     for run in result.slices if len(result.slices) > 1 else ():
         lines += _wrapped(f"seed {run.seed}: {named(run.final_parts)}") if run.final_parts else []

@@ -136,8 +136,6 @@ def _design_request(design_request: DesignRequest) -> str:
         best=design_request.best,
         reached=_reached(parents[0]),
         failed=any(claim.outcome == "failed" for claim in claims),
-        inherits=design_request.inherits,
-        eyes=design_request.stages or design_request.evolve_observation,
         request=render(f"designer/operators/{design_request.operator}").strip(),
     )
 

@@ -38,7 +38,6 @@ _MOST_REASON = 300
 _PHASES: dict[Phase, str] = {
     "search": "Search",
     "final": "Finals, fresh seeds",
-    "chain": "Link of the winner's chain, fresh seeds",
 }
 
 

@@ -10,17 +10,15 @@ from pathlib import Path
 from rewardgen.core.config import options_text
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
-from rewardgen.llm.analysis_text import origin_text
 from rewardgen.reward.export import reward_file
 from rewardgen.reward.stages import stage_names
-from rewardgen.sandbox.folders import discard
 from rewardgen.store.events import Event
 from rewardgen.store.history import History, Summary
 from rewardgen.store.journal import Listener
 from rewardgen.store.records import CandidateRecord
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
 from rewardgen.training.setup import policies_see, policy_loader
-from rewardgen.view.facts import MEASURED, chain_files, closing_markdown
+from rewardgen.view.facts import MEASURED, closing_markdown
 from rewardgen.view.rows import Row, search_rows
 
 _HERE = """
@@ -82,9 +80,6 @@ def write_best(folder: RunFolder, history: History) -> None:
     if summary is None or record is None:
         return
     write_atomic(folder.best / "reward.py", reward_file(record.candidate.source))
-    discard(folder.best / "chain")  # of earlier finals
-    for name, content in chain_files(history, record.candidate.id).items():
-        write_atomic(folder.best / name, content)
     result, has_policy = history.result("final", record.candidate.id), False
     if result and (typical := result.typical):
         with suppress(OSError):  # a user may have removed the policies of a finished run
@@ -100,7 +95,6 @@ def _best_card(history: History, record: CandidateRecord, summary: Summary, has_
     card, candidate = history.card, record.candidate
     assert card is not None
     origin = f", from {', '.join(candidate.parents)}" if candidate.parents else ""
-    origin += "; `chain/` has all rewards that train its policy, in order" if record.chain else ""
     policy = "The policies were removed."
     if has_policy:
         which = "has the median fitness" if history.has_fitness else "is one"
@@ -176,7 +170,7 @@ def _remarks(history: History) -> list[str]:
 
 def _line(record: CandidateRecord, row: Row) -> str:
     candidate, stops = record.candidate, record.result.stops if record.result else ()
-    idea = "; ".join(filter(None, (origin_text(record), candidate.diagnosis.split("\n")[0])))
+    idea = candidate.diagnosis.split("\n")[0]
     text = record.outcome or (stops[0].message if stops else idea)
     reason = textwrap.shorten(text.replace("|", "/"), 200, placeholder=" ...")
     parents = ", ".join(candidate.parents)

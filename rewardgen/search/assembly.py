@@ -83,17 +83,16 @@ def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Rol
     return Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage, llm, judge)
 
 
-def make_trainer(folder: RunFolder, history: History, training: Training, times: int = 1) -> Trainer:
-    """Build a trainer of a run, for a multiple of the usual steps."""
+def make_trainer(folder: RunFolder, history: History, training: Training) -> Trainer:
+    """Build a trainer of a run."""
     config, card = history.config, history.card
     assert config is not None and card is not None
-    training = training.times(times)
     setup = TrainerSetup(
         task=config.task,
         settings=TRAINERS.get(training.trainer).recorded(training.settings),
         workers=config.workers or usable_cores(),
         scratch=folder.scratch.resolve(),
-        limits=Limits(wall_s=times * config.slice_timeout_s, sandbox=config.sandbox),
+        limits=Limits(wall_s=config.slice_timeout_s, sandbox=config.sandbox),
         isolate=config.isolate,
         names=TaskNames.of(card),
     )
@@ -119,25 +118,18 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
     judge = make_judge(config)
     teacher = make_teacher(lambda argument: TeacherSetup(argument, folder, history, note, roles.judge), config)
     shown = judged_card(card, teacher.words) if teacher and not card.has_fitness else card
-
-    def longer(times: int) -> tuple[Trainer, BaselineCache]:
-        cache = BaselineCache(config.task, history.task_files, training.times(times))
-        return make_trainer(folder, history, training, times), cache
-
-    trainer, cache = longer(1)
     reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
     return Parts(
         designer=roles.designer,
         critic=Critic(None if "critic" in config.ablate else reviewer, roles.reader),
         analyzer=roles.analyzer,
-        trainer=trainer,
+        trainer=make_trainer(folder, history, training),
         strategy=STRATEGIES.get(config.strategy)(planned(config, card, training.trainer), judge),
         judge=judge,
         teacher=teacher,
         usage=roles.usage,
         policies=folder.policies,
-        longer=longer,
-        cache=cache,
+        cache=BaselineCache(config.task, history.task_files, training),
         judge_result=partial(_judge_result, roles.llm, folder, config, shown) if roles.llm else None,
     )
 

@@ -49,8 +49,6 @@ class Parts(NamedTuple):
     """Returns the usage of the run's model calls so far."""
     policies: Path
     """Folder of trained policies."""
-    longer: Callable[[int], tuple[Trainer, BaselineCache | None]]
-    """Returns trainer and cache for trainings of a multiple of the steps."""
     teacher: Teacher | None = None
     """Compares episodes for a judge that ranks by comparisons."""
     cache: BaselineCache | None = None
@@ -65,10 +63,9 @@ def processes(config: RunConfig, device: str) -> int:
 
 
 def final_trainings(config: RunConfig, baselines: int) -> int:
-    """Number of trainings in the finals at most; one of several times the steps counts as several."""
+    """Number of trainings in the finals at most."""
     compared = 1 + min(1, baselines) + (1 if config.init else 0)
-    fresh = config.final_seeds * compared + min(BLOCK, config.final_seeds) * max(0, baselines - 1)
-    return fresh * config.most_links
+    return config.final_seeds * compared + min(BLOCK, config.final_seeds) * max(0, baselines - 1)
 
 
 def ablations(history: History, ids: Sequence[str] | None = None) -> int:

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from rewardgen.core.config import FURTHER_SHARE
-from rewardgen.search.chains import begun, start_of
 from rewardgen.search.context import Context
 from rewardgen.store.history import Phase, SeedRound
 from rewardgen.store.ranking import Ranking, leads
@@ -49,22 +48,16 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             missing.remove(spec)
     if not missing:
         return
-    waiting = missing
     with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
-        while waiting:
-            ids = {spec.candidate_id for spec in waiting}
-            # All seeds of a parent come first: a resumed run must choose the same of its policies.
-            ready = [spec for spec in waiting if start_of(run, phase, spec.candidate_id) not in ids]
-            waiting = [spec for spec in waiting if spec not in ready]
-            rewards = dict.fromkeys(spec.candidate_id for spec in ready)
-            run.parts.trainer.train(
-                [RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in rewards],
-                [begun(run, phase, spec) for spec in ready],
-                folder=folder,
-                on_progress=progress,
-                on_slice=finish,
-                cancel=cancel,
-            )
+        rewards = dict.fromkeys(spec.candidate_id for spec in missing)
+        run.parts.trainer.train(
+            [RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in rewards],
+            missing,
+            folder=folder,
+            on_progress=progress,
+            on_slice=finish,
+            cancel=cancel,
+        )
     for spec in missing if cancel.is_set() else ():
         # A further seed that ran out of time does not count against a leader.
         if spec.seed in history.search_seeds and (phase, spec.candidate_id, spec.seed) not in history.trained:

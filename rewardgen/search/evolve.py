@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from rewardgen.core.config import BUILTIN, COEVOLVE, RunConfig
+from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.search.judge import Judge, improves, stalled_generations
 from rewardgen.search.strategy import STRATEGIES, lenses, slot_id
 from rewardgen.store.ranking import Ranking
@@ -68,17 +68,7 @@ class Evolve:
         return tuple(slots)
 
 
-class Coevolve(Evolve):
-    """Plans as `Evolve`; a child's policies are trained from those of its first parent (ROSKA: Huang et al. 2024)."""
-
-    def plan(self, records: Sequence[CandidateRecord], generation: int) -> tuple[Slot, ...]:
-        """See `Strategy.plan`."""
-        slots = super().plan(records, generation)
-        return tuple(slot.model_copy(update={"inherits": bool(slot.parents)}) for slot in slots)
-
-
 STRATEGIES.register("evolve", Evolve)
-STRATEGIES.register(COEVOLVE, Coevolve)
 
 
 def _mix(archive: Sequence[str], stalled: int) -> tuple[Operator, ...]:

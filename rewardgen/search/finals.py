@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 from rewardgen.core.formatting import count, named, number, percent, with_interval, with_spread
 from rewardgen.core.sequential import BLOCK, Look, look
@@ -20,9 +19,9 @@ from rewardgen.reward.observation import without_observation
 from rewardgen.search.context import Context, ablations
 from rewardgen.search.evaluating import train
 from rewardgen.search.requests import feedback_for
-from rewardgen.store.history import ABLATED, FinalRow, History, Phase, SeedRound, Summary, is_ablation
+from rewardgen.store.history import ABLATED, FinalRow, History, SeedRound, Summary, is_ablation
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.records import BASELINES, CandidateResult, SliceResult
+from rewardgen.store.records import BASELINES, CandidateResult
 
 
 def run_finals(run: Context, reason: str) -> Summary:
@@ -36,7 +35,7 @@ def run_finals(run: Context, reason: str) -> Summary:
         while seeds := _next_block(history):
             block = SeedRound(phase="final", generation=len(history.generations), seeds=seeds)
             run.journal.record("seeds-opened", **block.model_dump(mode="json"))
-            _train(run)
+            train(run, "final", _sources(history))
     summary = summarise(reason, history)
     if history.judgement is None and summary.chosen:
         _judge(run, summary.chosen)
@@ -49,7 +48,7 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
     """Freeze the winner, or the next candidate if the winner failed; False if nothing is left to train."""
     history = run.history
     if history.finalists:
-        _train(run)  # trainings that an interruption left undone
+        train(run, "final", _sources(history))  # trainings that an interruption left undone
         if history.finalists[0] not in _failed(history):
             return bool(_next_block(history))
     failed = _failed(history)
@@ -58,36 +57,10 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
         return False
     init = [id for id in (history.init_id,) if id in ranked and id not in (candidates[0], *failed)]
     ids = [candidates[0], *failed, *init, *history.baselines]
-    if ablations(history, candidates[:1]) and not history.chain(candidates[0]):
+    if ablations(history, candidates[:1]):
         ids.append(candidates[0] + ABLATED)
     run.journal.record("finals-started", ids=ids, reason=reason)
     return True
-
-
-def _train(run: Context) -> None:
-    """Train the links of the winner's chain, then the winner, then its opponents for as many steps."""
-    history, sources = run.history, _sources(run.history)
-    winner = history.finalists[0]
-    for link, follower in pairwise((*history.chain(winner), winner)):
-        record = history.record(link)
-        assert record is not None  # it was trained in the search
-        train(run, "chain", {link: record.candidate.source})
-        phase: Phase = "final" if follower == winner else "chain"
-        for seed in history.seeds("chain", link):
-            failure = history.trained["chain", link, seed].failure
-            if failure and (phase, follower, seed) not in history.trained:
-                message = f"{link}, whose policy it takes over, failed: {failure.message}"
-                failure = failure.model_copy(update={"message": message})
-                result = SliceResult(candidate_id=follower, seed=seed, failure=failure)
-                run.journal.record("trained", phase=phase, slice=result.model_dump(mode="json"))
-    for links in sorted({history.links("final", id) for id in sources}):
-        if links > 1:
-            result = history.result("final", winner)
-            if result is None or result.failure:  # the next winner may have another chain
-                return
-            trainer, cache = run.parts.longer(links)
-            run = run._replace(parts=run.parts._replace(trainer=trainer, cache=cache))
-        train(run, "final", {id: source for id, source in sources.items() if history.links("final", id) == links})
 
 
 def _failed(history: History, ids: Sequence[str] | None = None) -> list[str]:
@@ -178,9 +151,8 @@ def summarise(reason: str, history: History) -> Summary:
     scale = human_scale(values)
     told = chosen and not history.has_fitness and _preferred(history, chosen)
     conclusion = [told or _conclusion(chosen, estimates, against, looks, results, scale is not None)]
-    conclusion += [_about_chain(history, chosen), _about_failed(history)]
-    conclusion += [_about_init(history, chosen, estimates, looks), _about_observation(chosen, values, estimates)]
-    conclusion += [_about_earlier(history)]
+    conclusion += [_about_failed(history), _about_init(history, chosen, estimates, looks)]
+    conclusion += [_about_observation(chosen, values, estimates), _about_earlier(history)]
     return Summary(
         reason=reason,
         chosen=chosen,
@@ -267,17 +239,6 @@ def _preferred(history: History, chosen: str) -> str:
     return (
         f"{chosen} leads by {by}{strength}. It was trained on {count(seeds, 'fresh seed')} to the end; the task has no"
         " fitness, so only their films show how well."
-    )
-
-
-def _about_chain(history: History, chosen: str | None) -> str:
-    links = history.chain(chosen) if chosen else ()
-    if not chosen or not links or not history.training:
-        return ""
-    steps, rewards = history.training.env_steps, ", then ".join((*links, chosen))
-    return (
-        f"Its policy is trained by a chain of rewards, {rewards}, for {steps:,} steps each; the rewards that it is"
-        f" compared with train from scratch, for {(len(links) + 1) * steps:,} steps."
     )
 
 

@@ -120,17 +120,14 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
 
 
 def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, float | None]:
-    """Estimate the share of a run's trainings that is done, and the time left [s]; None while the time is unknown.
-
-    A training of several times the steps counts as several.
-    """
+    """Estimate the share of a run's trainings that is done, and the time left [s]; None while the time is unknown."""
     config, training = history.config, history.training
     if history.summary is not None or config is None or training is None:
         return (1.0 if history.summary else 0.0), None
     steps = [live[key]["env_steps"] for key in live if "env_steps" in live[key] and key not in history.trained]
     under_way = sum(done / training.env_steps for done in steps)
     left = max(0.0, _trainings_left(history, config) - under_way)
-    done = sum(history.links(phase, id) for phase, id, _ in history.trained) + under_way
+    done = len(history.trained) + under_way
     share = done / max(1.0, done + left)
     if history.status != "running" or done < _FIRST_ESTIMATE:
         return share, None
@@ -141,11 +138,8 @@ def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, fl
 def _trainings_left(history: History, config: RunConfig) -> float:
     """Expected number of trainings that have no result yet."""
     pending = sum(
-        history.links(phase, id) * sum((phase, id, seed) not in history.trained for seed in seeds)
-        for (phase, id), seeds in history.extra_seeds.items()
+        (phase, id, seed) not in history.trained for (phase, id), seeds in history.extra_seeds.items() for seed in seeds
     )
-    chain = history.chain(history.finalists[0]) if history.finalists else ()
-    pending += sum(("chain", id, seed) not in history.trained for id in chain for seed in history.seeds("chain", id))
     if history.finalists or history.stop_reason:
         return pending + _finals_left(history, config)
     trained = [id for phase, id, _ in history.trained if phase == "search"]
@@ -163,8 +157,7 @@ def _finals_left(history: History, config: RunConfig) -> int:
     compared = 1 + (len(opponents(history)) if history.finalists else min(1, baselines) + bool(config.init))
     usual = max(_USUAL_FINAL_SEEDS, opened + BLOCK) if compared > 1 else BLOCK
     first = 0 if opened else min(BLOCK, most) * (1 + baselines + bool(config.init) + ablations(history) - compared)
-    links = 1 + len(history.chain(history.finalists[0])) if history.finalists else config.most_links
-    return links * (max(0, min(most, usual) - opened) * compared + first)
+    return max(0, min(most, usual) - opened) * compared + first
 
 
 def _most_in_search(config: RunConfig, baselines: int, candidates: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import tomli_w
 
-from rewardgen.core.config import BUILTIN, COEVOLVE, PROCESSES, RunConfig
+from rewardgen.core.config import BUILTIN, PROCESSES, RunConfig
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
@@ -253,7 +253,6 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     trainer = config.trainer or trainer_of(task)
     kind = TRAINERS.get(trainer)
     asked = {"--stages": config.stages, "--evolve-observation": config.evolve_observation} if not kind.has_eyes else {}
-    asked |= {f"--strategy {COEVOLVE}": config.strategy == COEVOLVE and not kind.continues}
     if option := next((option for option, is_asked in asked.items() if is_asked), ""):
         hint = f"take `--trainer ppo`, or leave out `{option}`"
         raise UsageError(f"the trainer `{trainer}` does not support `{option}`", hint)

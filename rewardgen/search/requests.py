@@ -12,7 +12,6 @@ from rewardgen.core.text import visible
 from rewardgen.designer.protocol import MOST_OF_AN_IDEA, idea_of
 from rewardgen.reward.observation import observed_names
 from rewardgen.reward.stages import stage_names
-from rewardgen.search.chains import continued
 from rewardgen.search.context import Context
 from rewardgen.search.judge import improves
 from rewardgen.store.events import EventLog
@@ -26,8 +25,6 @@ MOST_CHARS = 1_000
 """Characters of one remark at most."""
 MOST_FEEDBACK = 4_000
 """Characters of all remarks in a design request; the newest come first."""
-_OTHER_EYES = ("stage", "observe")
-"""Operators whose children see other numbers than their parents, so that they are trained from scratch."""
 _MINOR_FLAGS = ("still-rising", "no-diagnosis", "negligible-component")
 """Flags that do not explain a failure."""
 _LESSON = re.compile(r"^\W*LESSON\W*:?\s*(.+)", re.MULTILINE | re.DOTALL)
@@ -47,7 +44,6 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
     best = _best_beside(earlier, ranking, slot)
     in_full = (*slot.parents, *([best.candidate.id] if best else []))
     sources = [parent.candidate.source for parent in parents]
-    goes_on = slot.inherits and slot.parents and slot.operator not in _OTHER_EYES
     return DesignRequest(
         candidate_id=slot.candidate_id,
         generation=generation,
@@ -62,7 +58,6 @@ def design_request(run: Context, generation: int, slot: Slot) -> DesignRequest:
         baselines=tuple(record for record in baselines if record and record.fitness is not None),
         feedback=feedback_for(history, generation),
         stages=_told_of(run, "stage", run.config.stages, map(stage_names, sources)),
-        inherits=continued(history, slot.parents[0]) if goes_on else "",
         evolve_observation=_told_of(run, "observe", run.config.evolve_observation, map(observed_names, sources)),
         seed=slot.seed,
     )

@@ -165,9 +165,7 @@ class CellResult(Frozen):
 def measure(cell: Cell, history: History) -> CellResult:
     """Return the result of a cell from the history of its finished run."""
     winner, usage = history.summary.chosen if history.summary else None, history.usage
-    ids = {_WINNER: winner} if winner else {}
-    if not (winner and history.chain(winner)):  # else they trained longer than beside other strategies
-        ids |= dict(zip(BASELINES, BASELINES, strict=True))
+    ids = ({_WINNER: winner} if winner else {}) | dict(zip(BASELINES, BASELINES, strict=True))
     results = {name: history.result("final", id) for name, id in ids.items()}
     return CellResult(
         task=cell.task,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from rewardgen.core.config import DEFAULT_JUDGE, MOST_LINKS, RunConfig, SandboxMode
+from rewardgen.core.config import DEFAULT_JUDGE, RunConfig, SandboxMode
 from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import number
 from rewardgen.core.schema import Frozen
@@ -34,9 +34,8 @@ from rewardgen.store.records import (
 )
 from rewardgen.store.run_folder import RunFolder
 
-Phase = Literal["search", "final", "chain"]
-"""Purpose of a training: to search, to report on fresh seeds, or to train the policies there that the winner's begin
-from."""
+Phase = Literal["search", "final"]
+"""Purpose of a training: to search, or to report on fresh seeds."""
 Status = Literal["running", "interrupted", "failed", "finished"]
 ABLATED = "-blind"
 """End of the name under which the finals train the winner without its `observe`, for comparison."""
@@ -227,8 +226,6 @@ class History:
         """(phase, candidate id, seed) to the result."""
         self.comparisons: list[Comparison] = []
         """Answers of the run's judge on pairs of episodes, in order."""
-        self._starts: dict[str, str] = {}
-        """Candidate to the one whose policies its own were trained from."""
         self.studied: dict[str, Analysis] = {}
         self.ranking = Ranking()
         """Latest ranking by the run's judge."""
@@ -323,7 +320,7 @@ class History:
                 self.stop_reason = data["reason"]
             case "finals-started":
                 finals = Finals.model_validate(data)
-                self._compare(finals.ids)
+                self.finalists = finals.ids
                 self.stop_reason = finals.reason
             case "finished":
                 self.status, self.summary = "finished", Summary.model_validate(data["summary"])
@@ -349,8 +346,6 @@ class History:
             case "trained":
                 result = SliceResult.model_validate(data["slice"])
                 self.trained[data["phase"], result.candidate_id, result.seed] = result
-                if result.start and data["phase"] == "search":
-                    self._starts[result.candidate_id] = result.start[0]
             case "compared":
                 comparison = Comparison.model_validate(data["comparison"])
                 self.comparisons[comparison.number :] = [comparison]  # also where a teacher took the latest one back
@@ -413,14 +408,6 @@ class History:
         self.seed_rounds = []
         self.summary = self.judgement = None
 
-    def _compare(self, finalists: tuple[str, ...]) -> None:
-        """Enter the finals, or go on with another winner: other rewards train again where its chain has other steps."""
-        before, self.finalists = self.finalists[:1], finalists
-        if before and len(self.chain(before[0])) != len(self.chain(finalists[0])):
-            stale = {("final", id) for id in (*BASELINES, self.init_id) if id not in before}
-            self.trained = {key: result for key, result in self.trained.items() if key[:2] not in stale}
-            self.extra_seeds = {key: seeds for key, seeds in self.extra_seeds.items() if key not in stale}
-
     @property
     def is_own(self) -> bool:
         """True if this user started the run here, or agreed to its present configuration later."""
@@ -461,30 +448,8 @@ class History:
 
     def seeds(self, phase: Phase, candidate_id: str) -> tuple[int, ...]:
         """Seeds opened for a reward in a phase."""
-        if phase == "chain":
-            return self.seeds("final", self.finalists[0]) if self.finalists else ()
         common = self.search_seeds if phase == "search" else ()
         return (*common, *self.extra_seeds.get((phase, candidate_id), ()))
-
-    def chain(self, candidate_id: str) -> tuple[str, ...]:
-        """Return the candidates that trained a candidate's policies before, first to last; empty from scratch."""
-        links: list[str] = []
-        while candidate_id in self._starts and len(links) < MOST_LINKS:  # a forged log may go round in circles
-            candidate_id = self._starts[candidate_id]
-            links.insert(0, candidate_id)
-        return tuple(links)
-
-    def slot(self, candidate_id: str) -> Slot | None:
-        """Return the plan of a candidate; None if it has none."""
-        slots = (slot for generation in self.generations for slot in generation.slots)
-        return next((slot for slot in slots if slot.candidate_id == candidate_id), None)
-
-    def links(self, phase: Phase, id: str) -> int:
-        """Return the steps of a training, in usual trainings: on fresh seeds, rewards that the winner is compared with
-        have as many as its whole chain.
-        """
-        compared = phase == "final" and id in (*self.baselines, self.init_id) and id not in self.finalists[:1]
-        return 1 + len(self.chain(self.finalists[0])) if compared and self.finalists else 1
 
     def result(self, phase: Phase, candidate_id: str) -> CandidateResult | None:
         """Return the trainings of a reward in a phase; None while some are missing.
@@ -503,14 +468,12 @@ class History:
         candidate = self.designed.get((candidate_id, repairs))
         if candidate is None:
             return None
-        result, slot = self.result("search", candidate_id), self.slot(candidate_id)
         return CandidateRecord(
             candidate=candidate,
             verdict=self.reviewed.get((candidate_id, repairs), Verdict(candidate_id=candidate_id)),
-            result=result,
+            result=self.result("search", candidate_id),
             analysis=self.studied.get(candidate_id),
             comparisons=tuple(each for each in self.comparisons if candidate_id in each.ids),
-            chain=self.chain(candidate_id) or (() if result and slot and slot.inherits and candidate.parents else None),
         )
 
     def baseline_record(self, name: str) -> CandidateRecord | None:

@@ -231,11 +231,6 @@ class Training(Frozen):
         """Control steps of each slice."""
         return self.settings["env_steps"]
 
-    def times(self, number: int) -> Training:
-        """Return a training of a multiple of the steps, with evaluations as far apart."""
-        longer = {name: number * self.settings[name] for name in ("env_steps", "evaluation_phases")}
-        return self.model_copy(update={"settings": self.settings | longer})
-
 
 class RewardSpec(Frozen):
     """A reward program as a worker receives it."""
@@ -258,8 +253,7 @@ class SliceId(Frozen):
 class SliceSpec(SliceId):
     """A slice to train."""
 
-    start: tuple[CandidateId, int] | None = None
-    """Candidate and seed of the policy that the training begins from; None for a random one."""
+    retired = frozenset({"start"})
 
     @property
     def spec(self) -> SliceSpec:
@@ -385,6 +379,8 @@ def _mean(values: list[float | None]) -> float | None:
 class Slot(Frozen):
     """Plan of a candidate."""
 
+    retired = frozenset({"inherits"})
+
     candidate_id: CandidateId
     """Id such as `g02-k7`: see `rewardgen.search.strategy.slot_id`."""
     operator: Operator
@@ -394,8 +390,6 @@ class Slot(Frozen):
     """A hint for the designer."""
     seed: int = 0
     """Seed of the designer's random draws."""
-    inherits: bool = False
-    """True if the candidate's policies are trained from those of its first parent."""
 
 
 class Candidate(Frozen):
@@ -541,9 +535,6 @@ class CandidateRecord(Frozen):
     preference: str = ""
     """Its comparisons in words, which designers read in place of its fitness; empty in a run that is judged by fitness.
     """
-    chain: tuple[CandidateId, ...] | None = None
-    """Candidates that trained its policy before, first to last; empty if it could not take over its parent's, None if
-    it was not meant to."""
 
     @property
     def fitness(self) -> float | None:
@@ -585,8 +576,6 @@ class DesignRequest(Frozen):
     """Remarks of the user on earlier results, newest last."""
     stages: bool = False
     """True if the reward may have stages."""
-    inherits: str = ""
-    """Id of the candidate whose policies are trained on with the reward; empty if they are trained from scratch."""
     evolve_observation: bool = False
     """True if the reward may add to the observation of policies."""
     seed: int = 0

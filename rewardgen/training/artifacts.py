@@ -23,8 +23,6 @@ class TrainJob(Frozen, Generic[Settings]):
     """Folder for the policies, under `policy_names`."""
     kernels: str | None = None
     """Folder of kernels compiled for the device, if it needs any."""
-    starts: str | None = None
-    """Folder of the policies that slices begin from, under `start_name`; None if all begin from random ones."""
 
 
 def policy_names(spec: SliceSpec) -> tuple[str, str]:
@@ -40,11 +38,6 @@ EVALUATION_SEED = 0
 def evaluation_starts(seed: int) -> str:
     """Purpose of the starts on which policies of a training seed are measured; see `derive_seed`."""
     return f"final evaluation {seed}"
-
-
-def start_name(spec: SliceSpec) -> str:
-    """Name of the file of the policy that a slice begins from."""
-    return f"{spec.candidate_id}-s{spec.seed}-start.npz"
 
 
 def episodes_name(spec: SliceSpec) -> str:

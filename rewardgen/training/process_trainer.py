@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.core.errors import MachineError, RewardgenError, RunFolderError, WorkerError
-from rewardgen.core.files import explain_os_error, read_plain, write_atomic
+from rewardgen.core.files import explain_os_error, write_atomic
 from rewardgen.reward.observation import observed_names
 from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import discard
@@ -25,9 +25,8 @@ from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.process import WorkerCancelled, run_worker
 from rewardgen.store.progress import Progress
 from rewardgen.store.records import RewardSpec, SliceFailure, SliceResult, SliceSpec
-from rewardgen.store.run_folder import MOST_POLICY_BYTES
 from rewardgen.tasks.measure import MEASURE_TASK
-from rewardgen.training.artifacts import TrainJob, start_name
+from rewardgen.training.artifacts import TrainJob
 from rewardgen.training.measuring import evaluated, limits_for
 from rewardgen.training.protocol import OnProgress, OnSlice, TrainerSetup
 from rewardgen.training.result_validation import ResultValidator
@@ -189,11 +188,6 @@ class _Work:
         return []
 
     def _train(self, batch: list[SliceSpec], scratch: Path) -> list[SliceResult]:
-        starts = scratch.parent / "starts"
-        for spec in batch:
-            if spec.start:
-                most = min(MOST_POLICY_BYTES, self.setup.limits.file_bytes)
-                write_atomic(starts / start_name(spec), read_plain(self.folder / start_name(spec), most))
         job = TrainJob(
             task=self.setup.task,
             rewards=tuple(self.rewards[id] for id in dict.fromkeys(spec.candidate_id for spec in batch)),
@@ -201,7 +195,6 @@ class _Work:
             settings=self.setup.settings,
             folder=str(scratch),
             kernels=str(self.kernels) if self.kernels else None,
-            starts=str(starts) if any(spec.start for spec in batch) else None,
         )
         limits = limits_for(len(batch), self.setup.limits, self.setup.settings)
         validator = ResultValidator(job, limits.wall_s, names=self.setup.names)

@@ -77,8 +77,7 @@ class Trainer(Protocol):
 
         Args:
             rewards: The programs, each with at least one slice.
-            slices: Candidate and seed of each training. One with a `start` begins from the policy in the folder under
-                its `rewardgen.training.artifacts.start_name`; only a trainer that `continues` gets such slices.
+            slices: Candidate and seed of each training.
             folder: Folder for the policies, as `SliceResult.policy` names them.
             on_progress: Called in the caller's thread at each evaluation of each slice, with candidate_id, seed,
                 env_steps, fitness and success_rate.
@@ -115,8 +114,6 @@ class TrainerKind(NamedTuple):
     """True if its training envs draw their physics from the setting `randomise`."""
     has_levels: bool = False
     """True if the starts of its training episodes follow the setting `levels`."""
-    continues: bool = False
-    """True if its trainings can begin from a trained policy, as chains do."""
 
     def recorded(self, settings: Mapping[str, Any]) -> Any:
         """Return the settings that a run recorded.

@@ -77,7 +77,6 @@ class ResultValidator:
 
     def __init__(self, job: TrainJob, wall_s: float, names: TaskNames | None = None) -> None:
         self._slices, self._wall_s, self._names = job.slices, wall_s, names
-        self._starts = {_key(spec): spec.start for spec in job.slices}
         self._phases, self._steps = job.settings.evaluation_phases, job.settings.max_env_steps
         self._reports = 0
 
@@ -115,7 +114,6 @@ class ResultValidator:
         policy = None if claim.failure else policy_names(claim)[0]
         measured = {"final_fitness": None, "final_success_rate": None, "final_parts": {}, "outcomes": (), "ranges": {}}
         decided = {**measured, "kept": (), "episodes_file": None, "policy": policy, "stopped": None}
-        decided["start"] = self._starts[_key(claim)]
         return SliceResult.model_validate(claim.model_dump() | decided)
 
     def _check_steps(self, *counts: int) -> None:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
-from rewardgen.core.config import COEVOLVE, Bonus, Device, RunConfig
+from rewardgen.core.config import Bonus, Device, RunConfig
 from rewardgen.core.errors import MachineError, UsageError
 from rewardgen.core.extras import install_hint
 from rewardgen.core.physics import cannot_vary, parse_ranges, range_text, words
@@ -112,7 +112,7 @@ def raced_settings(
         return {}
     raced = {name: usual.model_copy(update={**changes}) for name, changes in {USUAL: {}, **profiles}.items()}
     found = {name: (trainer, settings) for name, settings in raced.items()}
-    if not (config.trainer or config.bonus or config.strategy == COEVOLVE or task.card.choices):
+    if not (config.trainer or config.bonus or task.card.choices):
         steps = max(1, usual.env_steps // _FEWER)
         found[_SAC] = _SAC, settings_for(_SAC, task, steps, randomise=config.randomise, levels=config.levels)
     return found

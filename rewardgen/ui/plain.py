@@ -109,8 +109,6 @@ def _designed(candidate: Mapping[str, object]) -> str:
 
 
 def _trained(phase: str, id: str, history: History) -> str:
-    if phase == "chain":  # the winner's line follows
-        return ""
     rows = search_rows(history, [id], {}) if phase == "search" else final_rows(history, {})
     row = next(row for row in rows if row.id == id)
     if row.status == "failed":

@@ -176,7 +176,7 @@ def _review(history: History, record: CandidateRecord) -> list[RenderableType]:
 
 def _trainings(history: History, id: str) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    names = {"search": "Training", "final": "Training on the fresh seeds", "chain": "Link of the winner's chain there"}
+    names = {"search": "Training", "final": "Training on the fresh seeds"}
     for phase, name in names.items():
         slices = tuple(run for (of, owner, _), run in history.trained.items() if (of, owner) == (phase, id))
         result = CandidateResult(candidate_id=id, slices=slices)

@@ -20,7 +20,6 @@ from rewardgen.core.formatting import (
     with_spread,
 )
 from rewardgen.core.statistics import Interval
-from rewardgen.reward.export import reward_file
 from rewardgen.store.history import FinalRow, History, Phase, Summary, status_of
 from rewardgen.store.records import BASELINES, CandidateRecord
 from rewardgen.store.run_folder import RunFolder
@@ -281,22 +280,6 @@ def fitness_text(row: FinalRow) -> str:
 def chosen_row(summary: Summary | None) -> FinalRow | None:
     """The row of the chosen reward; None without one."""
     return summary.row(summary.chosen) if summary else None
-
-
-def chain_files(history: History, id: str) -> dict[str, str]:
-    """Files of the rewards that train a candidate's policy one after another, its own last; none for a reward alone.
-
-    Raises:
-        UsageError: The reward language refuses a reward.
-    """
-    links, steps = history.chain(id), history.training.env_steps if history.training else 0
-    records = [record for link in (*links, id) if links and (record := history.record(link))]
-    return {
-        f"chain/{number}.py": f"# Reward {number} of {len(records)}, {record.candidate.id}: {steps:,} steps, from"
-        f" {'the policy of the reward before' if number > 1 else 'a random policy'}\n\n"
-        + reward_file(record.candidate.source)
-        for number, record in enumerate(records, 1)
-    }
 
 
 def closing_rows(summary: Summary) -> list[ClosingRow]:

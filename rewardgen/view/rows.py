@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from rewardgen.core.formatting import first_sentence, with_spread
-from rewardgen.llm.analysis_text import origin_text
 from rewardgen.store.history import History, Phase, is_ablation
 from rewardgen.store.progress import Live
 from rewardgen.store.records import CandidateRecord, CandidateResult, SliceFailure, SliceResult, Verdict
@@ -90,7 +89,7 @@ def once_started(rows: list[Row]) -> list[Row]:
 
 def _idea(record: CandidateRecord) -> str:
     idea = first_sentence(record.candidate.diagnosis)
-    return "; ".join(filter(None, (origin_text(record), idea)))
+    return idea
 
 
 def _search_row(history: History, id: str, live: Live, trains: bool) -> Row:
@@ -141,7 +140,6 @@ def failure_text(failure: SliceFailure) -> str:
 
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
     seeds, steps = history.seeds(phase, row.id), history.training.env_steps if history.training else 0
-    steps *= history.links(phase, row.id)
     courses: list[list[tuple[float, float]]] = []
     runs: list[SliceResult] = []
     progress, fitness, success = 0.0, [], []

@@ -113,10 +113,6 @@ class Crew:
             self.calls.append((f"train {folder.name}", f"{each.candidate_id}/{each.seed}"))
             on_slice(self._slice(each.candidate_id, each.seed))
 
-    def longer(self, times):
-        """Itself; a test that looks at the steps of a training has another."""
-        return self, None
-
     def _slice(self, id, seed):
         if id in self.failing:
             return failed_slice(id, seed, self.failure)
@@ -178,6 +174,5 @@ def a_search(
         teacher=make_teacher(
             lambda argument: TeacherSetup(argument, folder, history, journal.listener.note, llm), settings
         ),
-        longer=crew.longer,
     )
     return partial(run_search, settings, card(best_fitness=best_fitness, signals=signals), parts, journal), history

@@ -116,7 +116,6 @@ def test_only_a_task_without_settings_of_its_own_leaves_them_open(tmp_path):
 
     assert raced(without) == ["usual", "dense", "sac"]
     assert raced(without, trainer="ppo") == raced(without, bonus="rnd") == ["usual", "dense"]
-    assert raced(without, strategy="coevolve") == ["usual", "dense"], "its policies are not trained further"
     assert raced(own) == raced(without, ablate=("race",)) == raced(without, trainer="sb3-ppo") == []
     assert raced(without, judge="human") == [], "its user does not look at the fitness"
     on_gpu = settings_for(None, without).model_copy(update={"device": "cuda"})

@@ -6,33 +6,23 @@ Shapes: T steps, S slices, N envs per slice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
 
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import RunFolderError
-from rewardgen.training.policies import Policy
 from rewardgen.training.ppo import update as ppo
 from rewardgen.training.ppo.bonus import BONUSES
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_parameters
-from rewardgen.training.ppo.policy import PpoPolicy, StackedPolicy
+from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.shared.adam import StackedAdam
 from rewardgen.training.shared.normaliser import ObservationNormaliser, RewardScaler, RunningMoments
 from rewardgen.training.shared.rollout import Rollout
 from rewardgen.training.shared.seeding import slice_generators
 
-_LEAST_STD = 0.5
-"""Least standard deviation of a policy that training begins from, relative to that of an untrained one."""
-
 
 class Learner:
-    """PPO for S slices; see `rewardgen.training.shared.batch.SliceLearner`.
-
-    A slice with a policy in `starts` begins from its network and its normaliser; all else of the slice is new. Raises a
-    RunFolderError if a start is not a policy of such networks.
-    """
+    """PPO for S slices; see `rewardgen.training.shared.batch.SliceLearner`."""
 
     def __init__(
         self,
@@ -41,17 +31,12 @@ class Learner:
         seeds: Sequence[int],
         settings: PpoSettings,
         device: torch.device,
-        starts: Sequence[Policy | None] = (),
     ) -> None:
         self._settings = settings
         sizes = NetworkSizes(observation, action, settings.hidden)
         initial = initial_parameters(sizes, slice_generators(seeds, "networks", device), settings.initial_std)
         self.networks = ActorCritic(sizes, initial)
-        moments = RunningMoments.zeros(len(seeds), sizes.observation, device)
-        for index, start in enumerate(starts):
-            if start is not None:
-                self._begin(index, start, moments)
-        self.normaliser = ObservationNormaliser(moments)
+        self.normaliser = ObservationNormaliser(RunningMoments.zeros(len(seeds), sizes.observation, device))
         rates = self.networks.rates(settings.value_rate, settings.std_rate)
         self._optimiser = StackedAdam(self.networks.flat, settings.learning_rate, settings.max_grad_norm, rates)
         self._scaler = RewardScaler(len(seeds), settings.num_envs, settings.discount, device)
@@ -59,19 +44,6 @@ class Learner:
         self._bonus = BONUSES[settings.bonus](observation, settings, sources) if settings.bonus else None
         self.bonus_shares: Sequence[float] = ()
         self._orders = slice_generators(seeds, "minibatches", device)
-
-    def _begin(self, index: int, start: Policy, moments: RunningMoments) -> None:
-        if not isinstance(start, PpoPolicy) or start.sizes != self.networks.sizes:
-            raise RunFolderError("the policy to begin from has other networks", "train its reward again")
-        for name, part in self.networks.parameters.items():
-            if name.startswith("policy"):
-                part[index] = start.parameters[name]
-        # A policy that has settled explores too little to find what another reward pays.
-        least = log(_LEAST_STD * self._settings.initial_std)
-        self.networks.log_std[index] = start.parameters["log_std"].clamp(min=least)
-        # As many observations as one training sees: a policy trained on far longer still adapts.
-        moments.mean[index], moments.variance[index] = start.mean, start.variance
-        moments.count[index] = self._settings.env_steps
 
     def act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
         """See `SliceLearner.act`."""

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rewardgen.tasks.loading import load_task
-from rewardgen.training.artifacts import start_name
-from rewardgen.training.policies import load_policy
 from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.settings import PpoJob
 from rewardgen.training.shared.batch import train_batch
@@ -20,9 +17,7 @@ def train_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:
     job = PpoJob.model_validate(payload)
     if job.kernels:
         use_kernels(Path(job.kernels))
-    folder = Path(job.starts or "")
-    starts = [load_policy(folder / start_name(spec)) if spec.start else None for spec in job.slices]
-    return train_batch(job, partial(Learner, starts=starts), report)
+    return train_batch(job, Learner, report)
 
 
 def compile_job(payload: dict[str, Any], report: Report) -> dict[str, Any]:

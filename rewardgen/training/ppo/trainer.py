@@ -17,7 +17,7 @@ from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, Traine
 TRAIN = register(
     "train",
     "rewardgen.training.ppo.train_job:train_job",
-    reads=("kernels", "starts"),
+    reads=("kernels",),
     device=("settings", "device"),
     inputs=TASK_FILES,
 )
@@ -58,5 +58,5 @@ def _compiled(setup: TrainerSetup) -> Compiled:
 
 
 _kind = TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE)
-_kind = _kind._replace(has_eyes=True, randomises=True, has_levels=True, continues=True)
+_kind = _kind._replace(has_eyes=True, randomises=True, has_levels=True)
 TRAINERS.register("ppo", _kind)
