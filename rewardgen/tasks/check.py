@@ -246,6 +246,11 @@ def setting_problems(task: Task) -> list[Problem]:
         for name in ("frame_skip", "episode_steps")
         if not isinstance(value := getattr(task, name, 1), int) or value < 1
     ]
+    problems += [
+        Problem(f"`{name}` is {value!r}, expected a number", f"set it to one, such as `{name} = 1.0`, or leave it out")
+        for name in ("solved_fitness", "best_fitness")
+        if not isinstance(value := getattr(task, name), int | float | None)
+    ]
     declared, training = task.declared(), task.training
     if not declared:
         hint = 'declare some: `height = Var("m", "height of the torso")`'

@@ -60,6 +60,7 @@ MISTAKES = {
     "no docstring": ([(DOC, "")], "class Point has no docstring", "what the robot is, what it should do"),
     "an attribute misspelt": ([("episode_steps", "epsiode_steps")], "`epsiode_steps`, which nothing reads", "did you mean `episode_steps`?"),
     "no physics steps": ([("frame_skip = 2", "frame_skip = 0")], "`frame_skip` is 0", "`frame_skip = 1` or more"),
+    "a word for the fitness of success": ([("frame_skip = 2", "frame_skip = 2\n    solved_fitness = \"high\"")], "`solved_fitness` is 'high'", "`solved_fitness = 1.0`"),
     "settings without their trainer": ([(PPO, "PpoSettings()")], "`training` is PpoSettings, expected", '{"ppo": PpoSettings('),
     "settings of no trainer": ([('"ppo"', '"pop"')], "for the trainer `pop`", "did you mean `ppo`?"),
     "a setting misspelt": ([("env_steps=", "steps=")], "unknown key `steps` for PpoSettings", "did you mean `env_steps`?"),
