@@ -12,10 +12,10 @@ import torch
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from benchmarks.figures import Figure, Report, Say, told
+from benchmarks.trainers import LIMITS
 from rewardgen.core.errors import WorkerError
 from rewardgen.core.statistics import bootstrap_interval, difference_interval
 from rewardgen.sandbox.folders import scratch_folder
-from rewardgen.sandbox.process import Limits
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import lasting_reference
@@ -89,7 +89,7 @@ def _here(name: str, task: Any, settings: Any, options: NativeOptions) -> list[f
     slices = [SliceSpec(candidate_id="human", seed=seed) for seed in range(options.seeds)]
     with scratch_folder() as place:
         folder = place.resolve()
-        setup = TrainerSetup(lasting_reference(name), settings, options.workers, folder / "scratch", Limits())
+        setup = TrainerSetup(lasting_reference(name), settings, options.workers, folder / "scratch", LIMITS)
         trainer = TRAINERS.get(f"sb3-{options.algorithm}").make(setup)
         trainer.train([reward], slices, folder=folder, on_progress=lambda message: None, on_slice=results.append)
     for each in results:

@@ -21,6 +21,9 @@ from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.setup import settings_for
 
+LIMITS = Limits(wall_s=3600.0)
+"""Limits of a training worker: as long as in a run, for many rewards on a busy processor."""
+
 
 class Trained(NamedTuple):
     """Outcome of a generation.
@@ -91,7 +94,7 @@ def train_ours(
 
     with scratch_folder() as place, suppress(WorkerCancelled):  # held, or others sweep it away
         folder = place.resolve()
-        made = TRAINERS.get(trainer).make(TrainerSetup(task, settings, workers, folder / "scratch", Limits()))
+        made = TRAINERS.get(trainer).make(TrainerSetup(task, settings, workers, folder / "scratch", LIMITS))
         made.train(rewards, slices, folder=folder, on_progress=note, on_slice=results.append, cancel=over)
     for each in results:
         if each.failure is not None:
