@@ -26,9 +26,12 @@ class BallInCup(MujocoTask):
     training = {"ppo": PpoSettings(env_steps=600_000)}
 
     ball_offset = Var(
-        "m", "the ball's middle from the middle of the cup's inside; it is in the cup if both are within 0.025", AXES
+        "m",
+        "the ball's middle from the middle of the cup's inside; it is in the cup if both are within 0.025; the walls are"
+        " at x -0.042 and 0.042, the bottom at z -0.042, the rim at z 0.05",
+        AXES,
     )
-    ball_velocity = Var("m/s", "velocity of the ball", AXES)
+    ball_velocity = Var("m/s", "velocity of the ball in the world", AXES)
     cup_position = Var("m", "position of the cup from where its springs hold it", AXES)
     cup_velocity = Var("m/s", "velocity of the cup", AXES)
     string = Var("m", "distance from the ball to the cup's bottom, to which the string is tied; at most 0.3, then taut")
