@@ -27,8 +27,8 @@ class BallInCup(MujocoTask):
 
     ball_offset = Var(
         "m",
-        "the ball's middle from the middle of the cup's inside; it is in the cup if both are within 0.025; the walls are"
-        " at x -0.042 and 0.042, the bottom at z -0.042, the rim at z 0.05",
+        "the ball's middle from the middle of the cup's inside; it is in the cup if both are within 0.025; walls are at"
+        " x -0.042 and 0.042, the bottom at z -0.042, the rim at z 0.05",
         AXES,
     )
     ball_velocity = Var("m/s", "velocity of the ball in the world", AXES)
