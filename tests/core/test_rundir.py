@@ -4,8 +4,10 @@ import sys
 
 import pytest
 
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RunFolderError
 from rewardgen.store.events import EventLog
+from rewardgen.store.records import SliceSpec, Slot
 from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run, sweep_runs
 
 
@@ -103,3 +105,12 @@ def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path):
         assert sweep_runs(tmp_path) == [begun.candidate("g00-k0") / ".reward.py.k3x_9abc.unfinished", never]
     assert (begun.path / ".env.template").exists()
     assert young.exists() and held.exists() and foreign.exists() and (begun.candidate("g00-k0") / "reward.py").exists()
+
+
+def test_records_of_parts_that_are_gone_can_still_be_read():
+    """Runs of the strategy `coevolve`, and those that showed designers rewards of other tasks."""
+    assert Slot.model_validate({"candidate_id": "g01-k0", "operator": "edit", "inherits": True}).operator == "edit"
+    spec = SliceSpec(candidate_id="g01-k0", seed=0)
+    assert SliceSpec.model_validate({**spec.model_dump(), "start": ["g00-k0", 0]}) == spec
+    config = RunConfig(task="cartpole")
+    assert RunConfig.model_validate({**config.model_dump(), "examples": 2, "library": "mine"}) == config
