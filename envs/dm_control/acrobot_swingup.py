@@ -18,9 +18,9 @@ HANGING = STILL | {"tip_distance": 4.0, "upright": (-1.0, -1.0), "tip_height": 0
 class AcrobotSwingup(MujocoTask):
     """A double pendulum in the x-z plane, driven at the elbow only. Swing it up and hold its tip at the target above.
 
-    Two links of 1 m hang from a shoulder 2 m above the floor; nothing drives the shoulder, and the floor is not felt.
-    The target is a ball of radius 0.2 m around the highest point that the tip can reach, at a height of 4 m. The motor
-    has 2 N m, too little to lift the arm: it has to be swung.
+    Two links of 1 m and 1 kg each hang from a shoulder 2 m above the floor; nothing drives the shoulder, and the floor
+    is not felt. The target is a ball of radius 0.2 m around the highest point that the tip can reach, at a height of
+    4 m. The motor has 2 N m, too little to lift the arm: it has to be swung.
     """
 
     model = "dm_control:acrobot.xml"

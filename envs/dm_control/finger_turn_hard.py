@@ -37,7 +37,7 @@ class FingerTurnHard(MujocoTask):
 
     distance = Var("m", "distance of the body's tip from the edge of the target; 0 or less is inside")
     angle_to_target = Var(
-        "rad", "angle by which the body has yet to turn, positive as its angle, in (-pi, pi]; 0 is in the target"
+        "rad", "angle by which the body has yet to turn, positive as its angle, in (-pi, pi]; 0 is the target's middle"
     )
     spinner_angle = Hinge("hinge").angle.told("angle of the body, 0 with its tip up, positive towards -x; not wrapped")
     spinner_velocity = Hinge("hinge").velocity.told("angular velocity of the body, positive as its angle")

@@ -81,7 +81,7 @@ class HopperHop(MujocoTask):
         return torch.cat((sim.qpos[:, 1:], sim.qvel, variables["foot_force"].log1p()), 1)
 
     def fitness(self, episode):
-        """Mean of the forward speed as a share of 2 m/s, within 0 and 1, while the torso is 0.6 m above the foot.
+        """Mean of `x_velocity` as a share of 2 m/s, within 0 and 1, while the torso is 0.6 m above the foot.
 
         It is the Suite's own reward, by which it is scored; the human reward is the same.
         """

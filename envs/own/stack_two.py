@@ -30,7 +30,7 @@ class StackTwo(MujocoTask):
     upper_velocity = Body("upper").velocity
     upper_height = Body("upper").height.told("height of the upper box's centre: 0.025 on the floor, 0.075 when stacked")
     upright = Body("upper").upright
-    opening = Var("m", "way between the fingers: 0.13 open, 0.05 when they hold a box, 0.03 at their narrowest")
+    opening = Var("m", "way between the fingers: 0.13 open, 0.05 when they hold a box, 0.02 at their narrowest")
     left_touch = Touching("left_finger", "upper")
     right_touch = Touching("right_finger", "upper")
 

@@ -80,10 +80,10 @@ class HopperBackflip(MujocoTask):
 
     @staticmethod
     def metric(turns, height, com_velocity, spin, clearance, lived, terminated):
-        """From 0 to 1: a jump (0.1), the turn of all parts in the air (0.4), standing one turn further (0.5). The jump
-        counts up to a clearance of 0.2 m of the lowest part. The turn ends for good where thigh or torso touch the
-        ground, or the foot does between 0.2 and 0.8 turns of the torso. Standing is over the last second, half of it
-        for being up and half for being still too, and counts by as much as has been turned.
+        """From 0 to 1: a jump (0.1), the turn in the air of the part that turns least (0.4), standing one turn further
+        (0.5). The jump counts up to a clearance of 0.2 m of the lowest part. The turn ends for good where thigh or
+        torso touch the ground, or the foot does between 0.2 and 0.8 turns of the torso. Standing is over the last
+        second, half of it for being up and half for being still too, and counts by as much as has been turned.
 
         One turn of all parts in the air, and all through the last second it stands still on its foot: the torso within
         25 degrees of upright, one turn further, its centre above 1 m, the centre of mass slower than 0.3 m/s and the
