@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
 
     Returns:
-        Exit code: 0 done, 1 ran but nothing passed, 2 usage or configuration, 3 a person must agree, 4 credentials,
+        Exit code: 0 done, 1 failed or nothing passed, 2 usage or configuration, 3 a person must agree, 4 credentials,
             130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):

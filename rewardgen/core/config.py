@@ -158,7 +158,7 @@ class RunConfig(Frozen):
     slice_timeout_s: float = Field(default=3600.0, gt=0)
     """Time limit of one training [s]; a process with several trainings has the sum of their limits."""
     films: bool = True
-    """Film the best candidate of each generation and the chosen reward for the report."""
+    """Film the best candidate of up to four generations and the chosen reward for the report."""
     ablate: tuple[Ablation, ...] = Field(default=(), strict=False)
     """Part to leave out for comparison: `critic`, `analyzer`, `tpe`, the ranking of recorded episodes, or `race`, the
     choice between training settings for a task without its own. Repeatable."""

@@ -62,7 +62,7 @@ def with_own(folder: Path) -> Templates:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UsageError(f"cannot read the prompts in {folder}: {reason}", "give a folder of text files") from error
     if not texts:
-        eject = shlex.join(["rewardgen", "prompts", "eject", str(folder)])
+        eject = shlex.join(["rewardgen", "prompts", "--eject", str(folder)])
         raise UsageError(f"there is no prompt in {folder}, where files end in `{ENDING}`", f"copy some with `{eject}`")
     return Templates({**shipped_templates().sources, **texts}, frozenset(texts), folder)
 
