@@ -156,8 +156,9 @@ def test_a_folder_that_cannot_be_one_of_templates_is_not_walked(tmp_path):
 
 def test_folder_without_templates_is_told(tmp_path):
     for folder in (tmp_path, tmp_path / "none"):
-        with pytest.raises(UsageError, match="no prompt in"), prompts.using_prompts(folder):
+        with pytest.raises(UsageError, match="no prompt in") as caught, prompts.using_prompts(folder):
             pass
+        assert f"`rewardgen prompts --eject {folder}`" in caught.value.hint
 
 
 def test_every_template_has_a_version_and_every_file_is_a_template():
