@@ -89,9 +89,7 @@ def _mixed(task: MujocoTask, envs: VecEnv) -> Callable[[Tensor], Tensor]:
     """The expert in some envs, smooth noise in others, and all that lies between."""
     expert = load_expert(task)
     if expert is None:
-        raise TaskError(
-            f"{task.path.stem} has no expert policy", f"`rewardgen tasks expert {task.path.stem}` makes one"
-        )
+        raise TaskError(f"{task.path.stem} has no expert policy", f"`rewardgen tasks expert {task.path}` makes one")
     draw = torch.Generator().manual_seed(1)
     low, high, count = envs.action_low, envs.action_high, envs.num_envs
     third = count // 3

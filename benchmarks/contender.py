@@ -81,7 +81,7 @@ class Contender:
         line = self._process.stdout.readline()
         if not line:
             printed = self._log_path.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
-            raise WorkerError(f"the benchmark's {self._kind} process died\n{printed}", "run it with `--debug`")
+            raise WorkerError(f"the benchmark's {self._kind} process died\n{printed}", "fix what it printed")
         found = json.loads(line)
         if "error" in found:
             kind = getattr(errors, found["error"]["type"], RewardgenError)

@@ -13,8 +13,8 @@ _HEAD = """# All commands
 
 `rewardgen COMMAND --help` lists the options of a command. Every command but `play` and `mcp` takes `--json`: data on
 stdout, messages on stderr. `--debug` shows the traceback of an unexpected error; `rewardgen --install-completion`
-completes commands in the shell. Exit codes: 0 done, 1 failed or nothing passed, 2 usage, 3 a person must agree (`--yes`), 4
-credentials, 130 interrupted.
+completes commands in the shell. Exit codes: 0 done, 1 failed or nothing passed, 2 usage, 3 a person must agree
+(`--yes`), 4 credentials, 130 interrupted.
 
 This page is written by `python -m docs.commands`.
 """

@@ -118,7 +118,7 @@ def _disk(runs_dir: Path) -> Iterator[Check]:
         with tempfile.TemporaryFile(dir=folder):
             yield Check("runs folder", "ok", f"{runs_dir} can be written")
     except OSError as problem:
-        error = explain_os_error(runs_dir, problem)
+        error = explain_os_error(runs_dir, problem, "--runs-dir")
         yield Check("runs folder", "fail", error.message, error.hint)
     yield _room("disk", shutil.disk_usage(folder).free, "free some space, or name another folder with `--runs-dir`")
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from rewardgen.cli.output import Json, RunsDir, flag, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import Json, RunsDir, flag, next_steps, print_json
 from rewardgen.film.film import make_films, plan_of
 from rewardgen.film.film_index import Film
 from rewardgen.film.shooting import SECONDS, recorded, shoot, takes_beside
@@ -59,8 +59,7 @@ def film(
     for shot in films:
         results().print(f"{shot.title}\n  {shot.caption}\n  {shot.video}", soft_wrap=True)
     if not films[-1].pictured:
-        play = with_runs_dir(f"play {folder.word}:{films[-1].id}", home_of(folder, runs_dir))
-        next_steps((play, "shows the policy in a window that can be turned"))
+        next_steps((f"play {folder.word}:{films[-1].id}", "shows the policy in a window that can be turned"))
     return 0
 
 
@@ -81,8 +80,7 @@ def play(
 ) -> int:
     """Show a policy in MuJoCo's viewer, or with its components in the browser, until that is closed."""
     folder, history, _ = reference = find_reference(ref, runs_dir)
-    film = with_runs_dir(f"rewardgen film {folder.word}:{reference.candidate}", home_of(folder, runs_dir))
-    viewer = VIEWERS.get("web" if web else "window")(film)
+    viewer = VIEWERS.get("web" if web else "window")(f"rewardgen film {folder.word}:{reference.candidate}")
     plan = plan_of(folder, history, reference.candidate, seed=seed)
     takes = takes_beside(folder, history, plan.take) if viewer.all_seeds else [plan.take]
     with recorded(folder, history, takes, seconds, priced=viewer.priced, agreed=yes) as (model, episodes):

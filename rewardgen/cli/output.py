@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 
 
@@ -49,9 +49,3 @@ def next_steps(*steps: tuple[str, str]) -> None:
 def with_runs_dir(command: str, runs_dir: Path) -> str:
     """Add `--runs-dir` to a command unless the folder is the default."""
     return command if runs_dir == DEFAULT_RUNS_DIR else f"{command} --runs-dir {shlex.quote(str(runs_dir))}"
-
-
-def home_of(folder: RunFolder, runs_dir: Path) -> Path:
-    """Return the folder of runs that holds a run, which may have been named by its path."""
-    parent = folder.path.resolve().parent
-    return runs_dir if parent == runs_dir.resolve() else parent

@@ -145,8 +145,8 @@ def train(
     results().print(f"\n{outcome}", soft_wrap=True)
     for note in (*training.notes, f"policies and curves: {training.path}"):
         results().print(note, soft_wrap=True)
-    if training.fitness and reward not in (None, *BASELINES):
-        search = f"run {shlex.quote(target)} --init {shlex.quote(reward)}"
+    if training.fitness and reward not in (None, *BASELINES) and (kept := read_training(training.path)):
+        search = f"run {shlex.quote(kept.task)} --init {shlex.quote(reward)}"
         next_steps((search, "starts a search with this reward"))
     return code
 

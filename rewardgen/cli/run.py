@@ -12,7 +12,7 @@ from pydantic import ConfigDict, create_model
 from rewardgen.api.drafting import task_name
 from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.cli.consent import foreign_run_text, require_consent, require_consent_to_file
-from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, flag, home_of, print_json
+from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, flag, print_json
 from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
 from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
@@ -146,7 +146,7 @@ def run(
         with tracked(memory, track, runs_dir) as listener:
             return lifecycle.start(settings, runs_dir, listener, memory.confirm(yes))
 
-    return ended(watch(search, runs_dir), runs_dir, json, agreed=True)
+    return ended(watch(search, runs_dir), json, agreed=True)
 
 
 def _configuration(task: str | None, options: RunConfig, file: Path | None) -> RunConfig:
@@ -207,7 +207,7 @@ def resume(
 ) -> int:
     """Continue an interrupted run or a finished one."""
     folder = find_run(ref, runs_dir)
-    runs_dir = home_of(folder, runs_dir)
+    runs_dir = folder.path.parent  # the run may have been named by its path
     options: dict[str, Any] = {"model": model, "critic_model": critic_model, "api_base": api_base, "max_cost": max_cost}
     options |= {"max_tokens": max_tokens, "ablate": ablate, "executor": executor, "judge": judge}
     options["cluster"] = "" if executor == PROCESSES else cluster
@@ -239,4 +239,4 @@ def resume(
     outcome = watch(search, runs_dir)
     if outcome and was_finished:
         messages().print("the run was finished already; `--generations N` continues it", soft_wrap=True)
-    return ended(outcome, runs_dir, json, agreed=not was_finished)
+    return ended(outcome, json, agreed=not was_finished)

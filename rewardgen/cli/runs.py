@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from rewardgen.cli.output import Json, Reference, RunsDir, flag, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import Json, Reference, RunsDir, flag, next_steps, print_json, with_runs_dir
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import write_atomic
@@ -60,7 +59,7 @@ def list_all(*, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int
         more = [percent(run.success_rate), str(run.candidates), duration(run.elapsed_s), money(run.cost_usd)]
         table.add_row(*cells, *(more if roomy else []))
     results().print(table)
-    next_steps((with_runs_dir(f"runs show {shlex.quote(runs[-1].id)}", runs_dir), "the newest run"))
+    next_steps((f"runs show {RunFolder(runs_dir / runs[-1].id).word}", "the newest run"))
     return 0
 
 
@@ -74,9 +73,9 @@ def show(
 ) -> int:
     """Show a run or a candidate."""
     folder, history, named = find_reference(ref, runs_dir)
-    runs_dir, candidate = home_of(folder, runs_dir), candidate or named
+    candidate = candidate or named
     if candidate is None:
-        return _show_run(folder, history, runs_dir, json)
+        return _show_run(folder, history, json)
     if candidate in history.baselines:
         if json:
             print_json({"id": candidate, "source": history.baselines[candidate], **_trainings(history, candidate)})
@@ -87,10 +86,10 @@ def show(
     record = history.record(candidate)
     if record is None:
         raise UsageError(f"{candidate} of run {folder.id} is not designed yet", "look again later, or resume the run")
-    return _show_candidate(folder, history, record, runs_dir, json)
+    return _show_candidate(folder, history, record, json)
 
 
-def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -> int:
+def _show_run(folder: RunFolder, history: History, json: bool) -> int:
     status, rows = status_of(folder, history), search_rows(history, history.ids(), {})
     if json:
         records = {"goal_check": history.goal_check, "judgement": history.judgement, "config": history.config}
@@ -112,17 +111,17 @@ def _show_run(folder: RunFolder, history: History, runs_dir: Path, json: bool) -
     results().print(run_page(history, status))
     steps = []
     if status in ("interrupted", "failed"):
-        steps.append((with_runs_dir(f"resume {folder.word}", runs_dir), "continues the run"))
+        steps.append((f"resume {folder.word}", "continues the run"))
     chosen, best = history.summary.chosen if history.summary else None, history.ranking.best
     failed = [row.id for row in rows if row.has_ended_badly]
     ids = [id for id in (chosen or (best.candidate_id if best else None), *failed[:1]) if id]
-    steps += [(with_runs_dir(f"runs show {folder.word} {id}", runs_dir), "its code, origin and evidence") for id in ids]
+    steps += [(f"runs show {folder.word} {id}", "its code, origin and evidence") for id in ids]
     if steps:
         next_steps(*steps)
     return 0
 
 
-def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord, runs_dir: Path, json: bool) -> int:
+def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord, json: bool) -> int:
     id, parents = record.candidate.id, record.candidate.parents
     if json:
         data = history.told_json(record.model_dump(mode="json")) | {"outcome": record.outcome}
@@ -132,8 +131,8 @@ def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord
         return 0
     results().print(candidate_page(history, record))
     messages().print(f"\nfiles: {folder.candidate(id)}", soft_wrap=True)
-    steps = [(with_runs_dir(f"runs show {folder.word} {parent}", runs_dir), "its parent") for parent in parents]
-    next_steps(*steps, (with_runs_dir(f"runs show {folder.word}", runs_dir), "the whole run"))
+    steps = [(f"runs show {folder.word} {parent}", "its parent") for parent in parents]
+    next_steps(*steps, (f"runs show {folder.word}", "the whole run"))
     return 0
 
 
@@ -221,7 +220,7 @@ def feedback(ref: Reference, /, *remarks: Remarks, runs_dir: RunsDir = DEFAULT_R
     assert history.config is not None
     is_over, generation = bool(history.stop_reason or history.summary), history.feedback[-1].generation
     more = " --generations 1" if is_over or generation >= history.config.generations else ""
-    resume = with_runs_dir(f"resume {folder.word}{more}", home_of(folder, runs_dir))
+    resume = f"resume {folder.word}{more}"
     if json:
         remarks_so_far = [remark.model_dump(mode="json") for remark in history.feedback]
         print_json({"run_id": folder.id, "feedback": remarks_so_far, "resume": f"rewardgen {resume}"})

@@ -10,7 +10,7 @@ from typing import Any
 
 from rewardgen.api.runs import display
 from rewardgen.cli.failures import INTERRUPTED
-from rewardgen.cli.output import Json, Reference, RunsDir, home_of, next_steps, print_json, with_runs_dir
+from rewardgen.cli.output import Json, Reference, RunsDir, next_steps, print_json
 from rewardgen.core.config import BUILTIN
 from rewardgen.core.errors import CredentialsError, ModelError, NeedsConsent, RewardgenError, RunFolderError, UsageError
 from rewardgen.llm.replay import differing
@@ -78,19 +78,20 @@ def watch(work: Callable[[Memory], EndedRun], runs_dir: Path, command: str = "")
         if not (memory and memory.run_id):
             console.print("interrupted before the run began; nothing was kept")
             return None
-        console.print(f"interrupted; all finished work is saved in {runs_dir / memory.run_id}", soft_wrap=True)
-        next_steps((command or with_runs_dir(f"resume {memory.run_id}", runs_dir), "continues from here"))
+        folder = RunFolder(runs_dir / memory.run_id)
+        console.print(f"interrupted; all finished work is saved in {folder.path}", soft_wrap=True)
+        next_steps((command or f"resume {folder.word}", "continues from here"))
         return None
     except RewardgenError as error:
         if memory and memory.run_id:
-            resume = command or with_runs_dir(f"resume {memory.run_id}", runs_dir)
+            resume = command or f"resume {RunFolder(runs_dir / memory.run_id).word}"
             refused = isinstance(error, ModelError | CredentialsError) and not command
             other = ", also with another `--model`" if refused else ""
             console.print(f"stopped; `rewardgen {resume}` continues once this is fixed{other}\n", soft_wrap=True)
         raise
 
 
-def ended(outcome: EndedRun | None, runs_dir: Path, json: bool, *, agreed: bool = False) -> int:
+def ended(outcome: EndedRun | None, json: bool, *, agreed: bool = False) -> int:
     """Make films and report, print the result and the next commands, and return the exit code.
 
     `outcome` is None for an interrupted run; see `close_run` for `agreed`.
@@ -103,7 +104,7 @@ def ended(outcome: EndedRun | None, runs_dir: Path, json: bool, *, agreed: bool 
     if json:
         print_json(_data(outcome, reward, close()))
         return outcome.exit_code
-    steps = [(with_runs_dir(f"runs show {folder.word}", runs_dir), "every candidate, and why some failed")]
+    steps = [(f"runs show {folder.word}", "every candidate, and why some failed")]
     if summary:
         results().print()
         if history.judgement:
@@ -111,8 +112,7 @@ def ended(outcome: EndedRun | None, runs_dir: Path, json: bool, *, agreed: bool 
             results().print()
         results().print(closing_table(summary))
     if summary and reward:
-        show = with_runs_dir(f"runs show {folder.word} {summary.chosen}", runs_dir)
-        steps.append((show, "the chosen reward and its origin"))
+        steps.append((f"runs show {folder.word} {summary.chosen}", "the chosen reward and its origin"))
         messages().print(f"\nreward: {reward}", soft_wrap=True)
     elif summary:
         messages().print(f"\nhint: {_hint(history, folder)}", soft_wrap=True)
@@ -121,8 +121,7 @@ def ended(outcome: EndedRun | None, runs_dir: Path, json: bool, *, agreed: bool 
     if others := differing(folder.calls):
         messages().print(f"replay: {others} requests differ from the recorded ones; llm/ shows which", soft_wrap=True)
     if history.config and history.config.model != BUILTIN:
-        say = with_runs_dir(f'feedback {folder.word} "your words"', runs_dir)
-        steps.append((say, "for the designer of further generations"))
+        steps.append((f'feedback {folder.word} "your words"', "for the designer of further generations"))
     next_steps(*steps)
     return outcome.exit_code
 
@@ -155,18 +154,17 @@ def _hint(history: History, folder: RunFolder) -> str:
 def runs_watch(ref: Reference = "latest", /, *, runs_dir: RunsDir = DEFAULT_RUNS_DIR, json: Json = False) -> int:
     """Watch a run that another process works on."""
     folder = find_run(ref, runs_dir)
-    runs_dir = home_of(folder, runs_dir)
     try:
         history = _followed(folder) if folder.is_locked() else History.load(folder)
     except KeyboardInterrupt:
         messages().print("stopped watching; the run goes on", soft_wrap=True)
         return INTERRUPTED
     if history.summary is not None:
-        return ended(EndedRun(folder, history), runs_dir, json)
+        return ended(EndedRun(folder, history), json)
     if history.status == "failed":
         raise RunFolderError(f"run {folder.id} failed: {history.error}", history.hint)
     messages().print(f"run {folder.id} was interrupted; no process works on it", soft_wrap=True)
-    next_steps((with_runs_dir(f"resume {folder.word}", runs_dir), "continues the run"))
+    next_steps((f"resume {folder.word}", "continues the run"))
     return 1
 
 

@@ -96,16 +96,16 @@ def read_plain(path: Path, most: int, start: int = 0) -> bytes:
     return content
 
 
-def explain_os_error(path: Path, error: OSError, option: str = "--runs-dir") -> RunFolderError:
-    """Turn an error of the operating system on a path, which an option chooses, into one with a hint."""
+def explain_os_error(path: Path, error: OSError, option: str = "") -> RunFolderError:
+    """Turn an error of the operating system on a path, which an option may choose, into one with a hint."""
     if error.errno == errno.ENOSPC:
-        hint = "free some space, then run `rewardgen resume latest`"
+        hint = "free some space; `rewardgen resume latest` continues a run"
         return RunFolderError(f"the disk is full: cannot write {path}", hint)
     if error.errno == errno.EMFILE:
         return RunFolderError(f"cannot open {path}: {error.strerror}", MORE_FILES)
-    hint = f"check the path given with `{option}`"
+    hint = f"check the path given with `{option}`" if option else "check the path"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        hint = f"choose a folder you may write with `{option}`"
+        hint = "choose a folder you may write" + (f" with `{option}`" if option else "")
     return RunFolderError(f"cannot write {path}: {error.strerror or error}", hint)
 
 

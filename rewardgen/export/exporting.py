@@ -257,7 +257,7 @@ def _acting(exported: Exported, name: str, use: str, *needs: str) -> Export:
     if exported.policy is None:
         raise UsageError(
             f"{exported.folder.id}:{exported.id} has no policy: it was not trained, or its file was deleted",
-            "take a candidate that was trained, such as the chosen one",
+            "put its file back, or name another candidate",
         )
     if not policy_loader(exported.history.training):
         raise UsageError("policies of this trainer cannot be exported", "export the reward: `--as torch`")

@@ -175,7 +175,7 @@ def _played(
     for take in takes:
         played, measured = episodes[take.name], take.slice.outcomes[start]
         if played.problem:
-            hint = f"put its policy back, or train it again: `rewardgen train {folder.word}:{take.id}`"
+            hint = "put its policy back, or name another candidate"
             raise RunFolderError(f"{take.id} cannot be shown: {clean(played.problem, 200)}", hint)
         if (round(played.episode_s / played.step_s), played.ending) != (measured.steps, measured.ending):
             note(f"{take.id}: start {start} of seed {seed} goes otherwise here than when it was measured")

@@ -196,7 +196,7 @@ def take_of(
     seeds = sorted({each.seed for slices in trained.values() for each in slices})
     if seed is not None and seed not in seeds:
         raise UsageError(f"{id} was not trained with seed {seed}", f"its seeds: {', '.join(map(str, seeds))}")
-    hint = f"put them back, or train it again: `rewardgen train {folder.word}:{id}`"
+    hint = "put them back, or name another candidate"
     raise RunFolderError(f"the policies of {id} are gone from {folder.policies}", hint)
 
 

@@ -135,7 +135,7 @@ class BudgetedLLM:
         estimate = self._inner.estimate(request)
         if self._budget.limits_cost and estimate.cost_usd is None:
             message = "the price of this model is unknown, so a limit on the cost cannot be kept"
-            raise UsageError(message, "use `--max-tokens` instead of `--max-cost`")
+            raise UsageError(message, "name a model with a price, or begin with `max_tokens` instead of `max_cost`")
         return estimate
 
     def sent(self, request: LLMRequest) -> Usage:

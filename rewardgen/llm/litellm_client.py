@@ -343,7 +343,8 @@ def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardge
     if isinstance(error, TimeoutError) or kind == "Timeout":
         return CallFailed(f"{endpoint.model} did not answer within {timeout_s:g} s", "raise `--call-timeout-s`")
     if status in (401, 402, 403) or _NO_KEY.search(words):
-        hint = f"check the key and the account: `export {endpoint.provider.upper()}_API_KEY=...`"
+        key = f"{endpoint.provider.upper()}_API_KEY"  # some providers have others
+        hint = f"check the account and the key: `export {key}=...`" if key in os.environ else "check your credentials"
         return CredentialsError(f"{place} refused the API key or account: {detail}", hint)
     if status == 404 or _NO_MODEL.search(words):
         return ModelError(f"{place} has no model `{endpoint.model}`: {detail}", _model_hint(endpoint))

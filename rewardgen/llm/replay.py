@@ -38,7 +38,7 @@ class ReplayLLM:
             raise RunFolderError(f"there are no recorded calls in {folder}", hint)
         if not any(call.reply for call in self._calls):
             message = f"no call in {folder} was answered, so there is nothing to replay: {self._calls[-1].failure}"
-            hint = f"name another run, or have its calls made again with `rewardgen resume {folder.parent.name}`"
+            hint = f"name another run, or call again: `rewardgen resume {folder.parent.name} --model MODEL`"
             raise RunFolderError(message, hint)
 
     async def complete(self, request: LLMRequest) -> Reply:
@@ -57,7 +57,7 @@ class ReplayLLM:
             # The recorded text: later prompts quote it, and must equal the recorded prompts.
             if same[-1].refused:
                 raise CallRefused(same[-1].failure, "it was refused when it was recorded")
-            hint = f"it failed when it was recorded: `rewardgen resume {self._folder.parent.name}` makes it again"
+            hint = f"it failed before; to call again: `rewardgen resume {self._folder.parent.name} --model MODEL`"
             raise CallFailed(same[-1].failure, hint, transient=False)
         if request.label == VERDICT:
             raise CallRefused("the recorded verdict is of other episodes", "ask a language model")

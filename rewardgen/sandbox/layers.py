@@ -136,7 +136,7 @@ def _landlock(policy: Confinement) -> str:
     except RuntimeError as error:
         hint = "start threads in an episode's first step; for Mesa, which draws pictures, put `os.environ |= "
         hint += '{"LP_NUM_THREADS": "0", "MESA_SHADER_CACHE_DISABLE": "true"}` at the top of the task file;'
-        hint += " an environment that starts one when it is made or reset needs `--sandbox off`"
+        hint += " an environment that starts one when made or reset needs `--sandbox off`, of `run` or `tasks check`"
         raise SandboxError(f"the task starts a thread before its worker is confined ({error})", hint) from error
     return f"ABI {version}: {landlock.covers(version)}"
 

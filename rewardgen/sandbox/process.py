@@ -263,8 +263,8 @@ class _Worker:
         return True
 
     def _failed(self, fault: str, kind: Literal["timeout", "memory", "crash"]) -> WorkerError:
-        output = last_lines(self._tail) if kind == "crash" else ""
-        return WorkerError(f"the {self._job} worker {fault}{output}", f"its output is in {self._log.name}", kind)
+        message = f"the {self._job} worker {fault}{last_lines(self._tail)}"
+        return WorkerError(message, f"its output is in {self._log.name}", kind)
 
 
 def resident_bytes(pid: int) -> int:

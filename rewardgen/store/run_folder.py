@@ -38,8 +38,9 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.id = path.name
-        self.word = shlex.quote(path.name)
-        """Id, quoted for a shell command."""
+        is_at_home = path.resolve().parent == DEFAULT_RUNS_DIR.resolve()
+        self.word = shlex.quote(path.name if is_at_home else os.fspath(path))
+        """Reference to the run in a shell command: its id, or its path where it lies in another folder of runs."""
         self.events = path / EVENTS
         self.progress = path / "progress.jsonl"
         """Progress of trainings, while a process works on the run."""
@@ -152,7 +153,7 @@ def create_run(runs_dir: Path, task: str) -> RunFolder:
     try:
         folder.path.mkdir(parents=True)
     except OSError as error:
-        raise explain_os_error(folder.path, error) from error
+        raise explain_os_error(folder.path, error, "--runs-dir") from error
     return folder
 
 

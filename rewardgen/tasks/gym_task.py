@@ -147,10 +147,12 @@ class GymTask(Task):
         """
         if variables := super().declared() or cls.known().variables:
             return variables
-        name = cls.env.__name__ if inspect.isclass(cls.env) else repr(cls.env)
+        env = f"`env = {cls.env.__name__ if inspect.isclass(cls.env) else repr(cls.env)}`"
+        if inspect.isroutine(cls.env):
+            env = "your `env`"
         raise TaskError(
             f"{cls.known().kind.__name__} offers no numbers that a reward could read: it observes pictures",
-            f"write a task file with `class MyTask(GymTask):`, `env = {name}`,"
+            f"write a task file with `class MyTask(GymTask):`, {env},"
             ' `height = Var("m", "...")`, and compute it in `variables(self, obs, info)`',
         )
 

@@ -154,7 +154,7 @@ def _model_in(folder: Path) -> Path:
             return (folder / name).resolve()
     if len(models) == 1:
         return models[0].resolve()
-    names = ", ".join(path.name for path in models[:8])
+    names = ", ".join(map(str, models[:8]))
     hint = f"name one of them: {names}" if models else "give the path of an MJCF or URDF file"
     raise TaskError(f"{folder} holds {len(models)} models", hint)
 

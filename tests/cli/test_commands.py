@@ -42,7 +42,7 @@ def test_a_run_that_nobody_works_on_any_more_is_listed_as_interrupted(rewardgen,
 def test_next_steps_find_a_run_that_was_named_by_its_path(rewardgen, tmp_path):
     folder = write_run(tmp_path / "else where")
     done = rewardgen("runs", "show", folder)
-    assert f"rewardgen runs show {RUN_ID} g01-k5 --runs-dir '{tmp_path / 'else where'}'" in done.stderr
+    assert f"rewardgen runs show '{tmp_path / 'else where' / RUN_ID}' g01-k5" in done.stderr
 
 
 def test_next_steps_break_no_word_on_a_narrow_terminal(monkeypatch):

@@ -28,7 +28,7 @@ def ending_with(error):
 
 def test_an_interrupted_run_prints_the_line_that_resumes_it(capsys):
     assert watch(ending_with(KeyboardInterrupt()), Path("elsewhere")) is None
-    assert f"next: rewardgen resume {RUN_ID} --runs-dir elsewhere" in capsys.readouterr().err
+    assert f"next: rewardgen resume elsewhere/{RUN_ID}  " in capsys.readouterr().err
 
 
 def test_an_error_within_a_run_is_passed_on_after_the_line_that_resumes_it(capsys):

@@ -22,6 +22,12 @@ def test_new_run_is_named_after_its_task_file(tmp_path):
     assert len(create_run(tmp_path, f"{'x' * 200}.py").id) == len("20261231-235959--1a2b") + 24
 
 
+def test_a_run_in_another_folder_is_named_by_its_path_in_commands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    at_home, elsewhere = a_run(tmp_path / "runs", "one"), a_run(tmp_path / "my runs", "two")
+    assert at_home.word == "one" and elsewhere.word == f"'{tmp_path / 'my runs' / 'two'}'"
+
+
 HOPPER, ANOTHER, ANT = "20260101-000000-hopper-aaaa", "20260102-000000-hopper-bbbb", "20260103-000000-ant-cccc"
 
 
