@@ -64,6 +64,8 @@ def _together(series: Sequence[Sequence[Point]]) -> list[tuple[Point, ...]]:
 
 def _mean_point(points: Sequence[Point]) -> Point:
     """Return the mean of every field over the seeds that have it; a correlation may be None."""
+    if len(points) == 1:
+        return points[0]
     means = {}
     for field in type(points[0]).model_fields.keys() - {"env_steps"} - NOT_AVERAGED:
         values = [value for point in points if (value := getattr(point, field)) is not None]

@@ -74,8 +74,17 @@ class TrainedPolicy:
         """Highest action, in actuator units."""
 
     def act(self, observation: np.ndarray) -> np.ndarray:
-        """Return actions in actuator units, (A,) for an observation (O,), or (N, A) for (N, O)."""
+        """Return actions in actuator units, (A,) for an observation (O,), or (N, A) for (N, O).
+
+        Raises:
+            UsageError: The observation has another length.
+        """
         rows = torch.as_tensor(np.asarray(observation, np.float32))
+        if rows.shape[-1:] != (self.observation_size,):
+            message = (
+                f"an observation of shape {tuple(rows.shape)}, where the policy sees {self.observation_size} numbers"
+            )
+            raise UsageError(message, "give those of the env that it was trained in")
         with torch.no_grad():
             actions = self._policy.act(rows.view(-1, self.observation_size)).numpy()
         actions = actions.clip(self.action_low, self.action_high)

@@ -184,7 +184,8 @@ def reward_source(reward: str | Path | Reward) -> str:
     if not isinstance(reward, str | Path):
         hint = "give a `Reward`, such as `run.best.reward`, the path of a file, or its text"
         raise UsageError(f"{reward!r} is no reward", hint)
-    return reward if isinstance(reward, str) and "\n" in reward else read_reward(Path(reward))
+    is_text = isinstance(reward, str) and ("\n" in reward or "def " in reward)
+    return str(reward) if is_text else read_reward(Path(reward))
 
 
 def check(task: str | Path, reward: str | Path | Reward) -> Verdict:

@@ -122,7 +122,7 @@ class RunCandidate:
         fitness, success, chosen = self.fitness, self.success, self.history.summary and self.history.summary.chosen
         return {
             "id": self.id,
-            "generation": candidate.generation if candidate else None,
+            "generation": candidate.generation if candidate and self.id not in self.history.baselines else None,
             "operator": row.operator,
             "parents": ", ".join(candidate.parents) if candidate else "",
             "status": "chosen" if self.id == chosen else row.status,

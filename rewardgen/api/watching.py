@@ -230,6 +230,8 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
 
     def _on_training_start(self) -> None:
         self._every = self._every or max(1, self.locals["total_timesteps"] // _WINDOWS)
+        if self.locals["reset_num_timesteps"]:
+            self._running.clear()  # SB3 resets the envs: episodes of an earlier training will not end
 
     def _on_step(self) -> bool:
         step, normalised = self.locals, self.model.get_vec_normalize_env()

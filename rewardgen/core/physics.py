@@ -17,14 +17,14 @@ _VALUES = 5
 """Values of a range at most that are measured one by one."""
 
 
-def parse_ranges(texts: Iterable[str]) -> dict[str, tuple[float, float]]:
+def parse_ranges(texts: str | Iterable[str]) -> dict[str, tuple[float, float]]:
     """Read ranges, such as `friction=0.5:1.5` or `delay=2`, in the order of `PARAMETERS`.
 
     Raises:
         UsageError: A parameter is unknown or given twice, or its range is invalid.
     """
     ranges: dict[str, tuple[float, float]] = {}
-    for text in texts:
+    for text in [texts] if isinstance(texts, str) else texts:
         name, _, values = text.partition("=")
         if name not in PARAMETERS:
             raise UsageError(f"physics has no parameter `{name}`", did_you_mean(name, PARAMETERS))

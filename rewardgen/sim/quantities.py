@@ -174,7 +174,7 @@ class Body(_Placed):
     @property
     def upright(self) -> Quantity:
         """Cosine of the angle between its own z axis and the world's, (N,)."""
-        meaning = f"cosine of the tilt of {self.name}: 1 as it stands in the model, 0 on its side, -1 upside down"
+        meaning = f"cosine of the tilt of {self.name}: 1 with its z axis up, 0 on its side, -1 upside down"
         return self._of("upright", "1", meaning, "FRAMEQUAT", change=upright)
 
     @property

@@ -12,6 +12,7 @@ import torch
 
 import rewardgen
 import rewardgen.search.lifecycle
+from rewardgen.api.reward import reward_source
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.errors import UsageError
 from rewardgen.reward.contract import RewardError
@@ -83,12 +84,20 @@ def test_code_beyond_the_reward_language_is_not_run_in_this_process(tmp_path):
     assert not trace.exists()
 
 
+def test_a_reward_on_one_line_is_no_path():
+    text = "def compute_reward(action): return {'effort': -action.square().sum(-1)}"
+    assert reward_source(text) == text
+
+
 def test_the_policy_of_a_candidate_acts_within_its_range(run):
     policy = run.best.policy
     actions = policy.act(np.array([[0.5, 0.0], [-9.0, 0.0]]))
     assert actions.shape == (2, 1)
     assert np.all(np.abs(actions) <= 1.0)
     assert np.allclose(policy.act([0.5, 0.0]), actions[0], atol=1e-6)
+    for shape in ((4,), (4, 1), (2, 4), ()):
+        with pytest.raises(UsageError, match="where the policy sees 2 numbers"):
+            policy.act(np.zeros(shape))
     assert rewardgen.load_policy(run.path / "best" / "policy.npz").act([0.5, 0.0]).tolist() == actions[0].tolist()
 
 

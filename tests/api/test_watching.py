@@ -189,3 +189,17 @@ def test_the_return_is_what_the_env_paid_not_what_was_normalised():
     PPO("MlpPolicy", envs, n_steps=100, batch_size=50, n_epochs=1, device="cpu").learn(200, callback=watching)
     assert "residual" not in watching.curves.components
     assert watching.curves.curve[-1].episode_return == pytest.approx(50.0, abs=1.0)
+
+
+def test_a_second_training_does_not_lengthen_the_episodes_that_the_first_left():
+    watching = watch("parts", every=20)
+    model = PPO("MlpPolicy", Scripted(lambda episode: 5.0, still), n_steps=25, batch_size=25, n_epochs=1, device="cpu")
+    for _ in range(2):
+        model.learn(125, callback=watching)  # ends in the middle of an episode
+    assert {point.episode_steps for point in watching.curves.curve} == {LENGTH}
+
+
+def test_the_curve_of_a_watch_has_the_spread_of_its_episodes():
+    watching = watch("parts")
+    played(watching, Scripted(rising, still))
+    assert any(point.return_spread > 0.0 for point in watching.curves.curve)

@@ -45,11 +45,11 @@ class DeviceSettings(TrainerSettings):
 class PpoSettings(DeviceSettings):
     """Settings of the batched PPO. One slice is one candidate with one seed."""
 
-    epochs: int = 5
-    minibatches: int = 4
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    learning_rate: float = 1e-3
+    epochs: int = Field(default=5, ge=1)
+    minibatches: int = Field(default=4, ge=1)
+    gae_lambda: float = Field(default=0.95, ge=0.0, le=1.0)
+    clip: float = Field(default=0.2, gt=0.0)
+    learning_rate: float = Field(default=1e-3, gt=0.0)
     """Initial value; then adapted to keep the KL divergence of an update near `target_kl`."""
     value_rate: float = 3.0
     """Learning rate of the value network, relative to the policy's, which the divergence holds down."""
@@ -59,7 +59,7 @@ class PpoSettings(DeviceSettings):
     entropy_coefficient: float = 0.0
     value_coefficient: float = 1.0
     max_grad_norm: float = 1.0
-    initial_std: float = 1.0
+    initial_std: float = Field(default=1.0, gt=0.0)
     """Standard deviation of the untrained policy, in units of half the action range."""
     hidden: tuple[int, ...] = (64, 64)
     normalise_reward: bool = True
