@@ -16,7 +16,7 @@ from rewardgen.ui.console import results
 DEBUG = "--debug"
 """Accepted anywhere on the command line: show the traceback of an unexpected error."""
 
-_EPILOGUE = f"Every command takes `--help`, `--json` (data on stdout, messages on stderr) and `{DEBUG}`."
+_EPILOGUE = f"Commands take `--help`, `--json` (data on stdout, messages on stderr; not `play`, `mcp`) and `{DEBUG}`."
 
 
 class Command(NamedTuple):

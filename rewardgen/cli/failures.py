@@ -49,7 +49,11 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
     see_help = f"see `{command} --help`"
     details: Any = getattr(error.__cause__, "errors", None)  # pydantic's, not imported for this
     if details is not None:
-        return UsageError(_explain_value(details()[0]), see_help)
+        from rewardgen.core.schema import first_fault
+
+        place, message = first_fault(details())
+        option = "--" + "-".join(map(str, place)).replace("_", "-")
+        return UsageError(f"`{option} {details()[0]['input']}`: {message}", see_help)
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return UsageError(f"unexpected argument `{error.unused_tokens[0]}`", see_help)
     text = re.sub(r'"([^"]+)"|(?<= )(--[\w-]+\w)', r"`\1\2`", str(error).strip().rstrip("."))
@@ -62,12 +66,6 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
     if not advice:
         return UsageError(_lower_first(problem), see_help)
     return UsageError(_lower_first(problem), f"{_lower_first(advice)}{'' if advice.endswith('?') else ';'} {see_help}")
-
-
-def _explain_value(entry: dict[str, Any]) -> str:
-    """Name the option of an entry of a pydantic error."""
-    option = "--" + "-".join(part for part in entry["loc"] if isinstance(part, str)).replace("_", "-")
-    return f"`{option} {entry['input']}`: {_lower_first(entry['msg'])}"
 
 
 def _lower_first(text: str) -> str:

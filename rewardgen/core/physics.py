@@ -37,7 +37,8 @@ def parse_ranges(texts: str | Iterable[str]) -> dict[str, tuple[float, float]]:
 def _bounds(text: str, name: str, values: str) -> tuple[float, float]:
     least, most = _DELAYS if name == DELAY else _FACTORS
     try:
-        low, high = (float(value) for value in (values.split(":") * 2)[:2])
+        low, *rest = (float(value) for value in values.split(":"))
+        (high,) = rest or [low]
     except ValueError:
         low, high = 0.0, -1.0
     if not least <= low <= high <= most or (name == DELAY and (low % 1 or high % 1)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -79,7 +80,17 @@ def validated(model: type[Model], fields: dict[str, Any], where: str, hint: str)
     try:
         return model.model_validate(fields)
     except ValidationError as error:
-        fault = error.errors()[0]
-        name = ".".join(str(part) for part in fault["loc"] if isinstance(part, int) or part.isidentifier())
-        message = _MESSAGES.get(fault["type"], fault["msg"])
-        raise UsageError(f"`{name}` of {where}: {message[:1].lower()}{message[1:]}", hint) from error
+        place, message = first_fault(error.errors())
+        raise UsageError(f"`{'.'.join(map(str, place))}` of {where}: {message}", hint) from error
+
+
+def first_fault(errors: Sequence[Any]) -> tuple[list[str | int], str]:
+    """Return the place of the first of pydantic's errors and its message, which joins those of a union's members."""
+    first, place = errors[0], errors[0]["loc"]
+    members = [error for error in errors if error["loc"][:-1] == place[:-1] and error["input"] is first["input"]]
+    if len(members) > 1 and len(place) > 1:
+        place = place[:-1]
+    texts = [_MESSAGES.get(error["type"], error["msg"]) for error in (members if place != first["loc"] else [first])]
+    message = " or ".join([texts[0], *(text.removeprefix("Input should be ") for text in texts[1:])])
+    names = [part for part in place if isinstance(part, int) or part.isidentifier()]
+    return names, f"{message[:1].lower()}{message[1:]}"

@@ -112,8 +112,12 @@ def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding
     if len(entries) > 1:
         yield refusal("signature", "duplicate-entry", f"defines `{ENTRY}` {len(entries)} times", "keep one")
     elif not entries:
-        names = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-        others = f"it defines {', '.join(f'`{name}`' for name in names[:5])}" if names else "it defines no function"
+        names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+        others = (
+            f"it defines {', '.join(f'`{name}`' for name in names[:5])}"
+            if names
+            else "its top level defines no function"
+        )
         hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
         yield refusal("signature", "missing-entry", f"defines no function `{ENTRY}`; {others}", hint)
     else:

@@ -17,6 +17,12 @@ CASES = {
     "algorithm": (("run", "cartpole", "--algorithm", "sac"), 2, "`--algorithm`", "`--trainer sb3-sac`"),
     "missing argument": (("run",), 2, "TASK", "rewardgen run --help"),
     "unexpected argument": (("run", "cartpole", "hopper"), 2, "unexpected argument `hopper`", "rewardgen run --help"),
+    "no member of a union": (
+        ("run", "cartpole", "--device", "gpu"),
+        2,
+        "`--device gpu`: input should be 'cpu', 'cuda' or 'warp-cpu' or 'auto'",
+        "--help",
+    ),
     "value out of range": (("run", "cartpole", "--seeds", "0"), 2, "`--seeds 0`: input should be greater", "--help"),
     "value of a wrong type": (("run", "cartpole", "--seeds", "two"), 2, "`--seeds two`", "rewardgen run --help"),
     "unknown task": (("run", "hoper"), 2, "unknown task `hoper`", "did you mean `hopper`?"),
