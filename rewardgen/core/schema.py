@@ -90,7 +90,8 @@ def first_fault(errors: Sequence[Any]) -> tuple[list[str | int], str]:
     members = [error for error in errors if error["loc"][:-1] == place[:-1] and error["input"] is first["input"]]
     if len(members) > 1 and len(place) > 1:
         place = place[:-1]
-    texts = [_MESSAGES.get(error["type"], error["msg"]) for error in (members if place != first["loc"] else [first])]
+    members = members if place != first["loc"] else [first]
+    texts = [str(_MESSAGES.get(error["type"], error["msg"])) for error in members]
     message = " or ".join([texts[0], *(text.removeprefix("Input should be ") for text in texts[1:])])
     names = [part for part in place if isinstance(part, int) or part.isidentifier()]
     return names, f"{message[:1].lower()}{message[1:]}"
