@@ -13,7 +13,8 @@ AXES = ("x", "z")
 class BallInCup(MujocoTask):
     """A cup that moves in the x-z plane, and a ball that hangs on it by a string of 30 cm. Catch the ball in the cup.
 
-    The cup is 10 cm wide and deep and open above, and springs hold it in the middle. Two motors push it along x and z.
+    The cup is 10 cm wide and deep and open above, and springs hold it with its bottom half a metre above the floor. Two
+    motors push it along x and z.
     The ball, 5 cm across, has to be swung up above the rim and caught, and then stay in the cup.
     In some episodes it begins above the cup and falls into it by itself.
     """
