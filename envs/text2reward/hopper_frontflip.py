@@ -1,9 +1,12 @@
 """Text2Reward's hopper front flip: the backflip the other way round.
 
-The human reward does not get there at the shipped budget: 0.20, 0.26 and 0.28 with three seeds, and no success.
+The human reward reaches 0.76 and 1.00 with two seeds: where it falls short, the robot lands and stands, not yet still.
 """
 
-from rewardgen import Var, shipped_task
+import torch
+
+from rewardgen import PpoSettings, Var, shipped_task
+from rewardgen.reward.tolerance import tolerance
 
 PARTS = ("foot", "leg", "thigh", "torso")
 
@@ -17,7 +20,31 @@ class HopperFrontflip(shipped_task("hopper_backflip")):
     topples within two seconds.
     """
 
+    training = {"ppo": PpoSettings(env_steps=1_200_000)}
+
     _way = 1.0
 
     turns = Var("1", "full turns of each part since the episode began, positive forwards; 1 after a front flip", PARTS)
     spin = Var("rad/s", "angular velocity of the torso, positive forwards")
+
+    @staticmethod
+    def human_reward(
+        turns, prev_turns, spin, com, com_velocity, height, clearance, action, *, way_weight: float = 25.0
+    ):
+        """The backflip's, but its way is paid in the air above all, and a knee near the ground costs: the easiest front
+        flip springs off the knee.
+        """
+        clear = (clearance[:, 2:].amin(1) > 0.0).float()
+        air = (clearance.amin(1) > 0.0).float()
+        high = ((com[:, 2] - 0.27) / 0.25).clamp(0.0, 1.0)
+        nearer = (prev_turns - 1.0).abs().mean(1) - (turns - 1.0).abs().mean(1)
+        way = (way_weight * nearer).clamp(-1.5, 1.5)
+        way = torch.where(way > 0.0, way * high * (0.2 + 0.8 * air) * clear, way)
+        near = tolerance(turns, lower=0.93, upper=1.07, margin=0.15)
+        tall = tolerance(height, lower=1.0, upper=1.4, margin=0.4)
+        down = (clearance[:, 0] < 0.0).float()
+        still = torch.exp(-(com_velocity.norm(dim=-1) + 0.2 * spin.abs()))
+        there = clear * near[:, 3] * near.mean(1) * tall
+        stands = 2.0 * there * (0.3 + 0.3 * down + 0.4 * down * still)
+        knee = -torch.exp(-clearance[:, 2].clamp(min=0.0) / 0.02)
+        return {"way": way, "stands": stands, "knee": knee, "effort": -0.005 * action.square().mean(-1)}

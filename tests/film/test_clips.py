@@ -148,4 +148,4 @@ def test_a_policy_that_cannot_be_read_is_an_error_with_a_way_on(run):
     with pytest.raises(RunFolderError, match="g00-k1 cannot be shown") as error:
         clip_texts(folder, history, question("g00-k0", "g00-k1", START))
     path.write_bytes(content)
-    assert "train it again" in error.value.hint
+    assert "name another candidate" in error.value.hint
