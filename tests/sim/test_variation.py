@@ -153,12 +153,13 @@ def test_values_are_measured_one_at_a_time_then_together_without_the_models_own(
     ]
     assert words(texts[-1]) == "friction 0.5:1.5, delay 0:2"
     assert conditions({}) == [()]
-    assert conditions(parse_ranges(["mass=2"])) == [(), ("mass=2",)]
+    assert conditions(parse_ranges("mass=2")) == [(), ("mass=2",)], "one range may stand alone"
 
 
-@pytest.mark.parametrize(
-    "text", ["friction", "friction=", "friction=2:1", "friction=0:1", "mass=a:b", "delay=0.5", "delay=-1:2", "mass=nan"]
-)
+NO_RANGES = ("friction", "friction=", "friction=2:1", "friction=0:1", "friction=0.5:1:2", "mass=a:b", "mass=nan")
+
+
+@pytest.mark.parametrize("text", [*NO_RANGES, "delay=0.5", "delay=-1:2"])
 def test_a_range_that_is_none_is_refused_with_how_to_write_one(text):
     with pytest.raises(UsageError, match="is no range") as error:
         parse_ranges([text])

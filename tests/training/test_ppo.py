@@ -62,3 +62,9 @@ def bandit(targets, seeds):
 
 def test_each_slice_learns_what_its_own_reward_asks_for():
     assert bandit([0.5, -0.8], [0, 1]) == pytest.approx([0.5, -0.8], abs=0.1)
+
+
+@pytest.mark.parametrize("field", ["epochs", "minibatches", "clip", "learning_rate", "initial_std"])
+def test_settings_that_cannot_train_are_refused_before_a_seed_fails(field):
+    with pytest.raises(ValueError, match=field):
+        PpoSettings(**{field: 0})
