@@ -6,14 +6,17 @@ from collections.abc import Collection, Container
 from pathlib import Path
 
 from rewardgen.cli.watching import confirm
-from rewardgen.core.config import RunConfig, options_text, split_models
+from rewardgen.core.config import BUILTIN, RunConfig, options_text, split_models
 from rewardgen.core.errors import UsageError
 from rewardgen.core.text import one_line
-from rewardgen.llm.factory import KEYLESS, judging_model
+from rewardgen.llm.factory import KEYLESS, SCHEMES, judging_model
+from rewardgen.search.forecast import forecast
 from rewardgen.store.origin import can_sign, has_agreed, remember_agreement
 from rewardgen.tasks.loading import shipped_tasks
 from rewardgen.ui.console import messages
 
+ASK_ABOVE_USD = 1.0
+"""Price above which runs without `--max-cost` are asked about before they start [USD]."""
 _UNCONFINED = "with `--sandbox off`, only the reward language keeps generated code from your files and the network"
 _UNSIGNED = (
     "no key can be kept in ~/.local/state/rewardgen or $XDG_STATE_HOME/rewardgen, so this run is not signed as yours:"
@@ -64,6 +67,25 @@ def require_consent_to_file(file: Path, configs: Collection[RunConfig], names: C
     if not has_agreed(shown):
         confirm("\n".join([f"{one_line(str(file))} decides:", *lines]), "read the file before you agree")
         remember_agreement(shown)
+
+
+def confirm_price(configs: Collection[RunConfig]) -> None:
+    """Ask before runs that have no price limit and may cost more than a dollar together."""
+    costs = [
+        cost for cost in (forecast(config, measured=False).cost_usd for config in filter(_is_priced, configs)) if cost
+    ]
+    low, high = sum(cost.low for cost in costs), sum(cost.high for cost in costs)
+    if high > ASK_ABOVE_USD:
+        runs = "this run" if len(configs) == 1 else f"these {len(configs)} runs"
+        question = f"the calls of {runs} may cost {low:.2f} to {high:.2f} USD"
+        confirm(question, "limit the price with `--max-cost`, or `max_cost` in a file")
+
+
+def _is_priced(config: RunConfig) -> bool:
+    """True if a model with a price is asked, without a limit."""
+    asked = (*config.models, config.critic_model, judging_model(config.judge))
+    models = [name for name in asked if name and name != BUILTIN]
+    return config.max_cost is None and any(name.split(":")[0] not in SCHEMES for name in models)
 
 
 def foreign_run_text(run_id: str, config: RunConfig) -> str:

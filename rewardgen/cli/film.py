@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.cli.output import Json, RunsDir, flag, next_steps, print_json
-from rewardgen.film.film import make_films, plan_of
+from rewardgen.film.film import at_pace, make_films, plan_of
 from rewardgen.film.film_index import Film
 from rewardgen.film.shooting import SECONDS, recorded, shoot, takes_beside
 from rewardgen.film.viewers import VIEWERS
@@ -44,10 +44,7 @@ def film(
     options: dict[str, Any] = {"seconds": seconds, "agreed": yes, "note": partial(messages().print, soft_wrap=True)}
     if named or seed is not None or speed != 1.0:
         plan = plan_of(folder, history, reference.candidate, seed=seed)
-        if (seconds, speed) != (SECONDS, 1.0):  # beside the run's own film, not in its place
-            pace = "" if speed == 1.0 else f" at {speed:g} times its speed"
-            plan = plan._replace(title=f"{plan.title}, {seconds:g} s{pace}", variant=f"{seconds:g}s-x{speed:g}")
-        films = shoot(folder, history, [plan], speed=speed, **options)
+        films = shoot(folder, history, [at_pace(plan, seconds, speed)], speed=speed, **options)
     else:
         films = make_films(folder, history, **options)
     if json:

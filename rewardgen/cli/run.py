@@ -11,13 +11,13 @@ from pydantic import ConfigDict, create_model
 
 from rewardgen.api.drafting import task_name
 from rewardgen.api.tracking import require_trackers, tracked
-from rewardgen.cli.consent import foreign_run_text, require_consent, require_consent_to_file
+from rewardgen.cli.consent import confirm_price, foreign_run_text, require_consent, require_consent_to_file
 from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, flag, print_json
 from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
-from rewardgen.core.config import BUILTIN, PROCESSES, Ablation, RunConfig, checked_config, read_config
+from rewardgen.core.config import PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
-from rewardgen.llm.factory import SCHEMES, judging_model, lasting_model
+from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import EndedRun
@@ -35,9 +35,6 @@ GROUPS = {
     "Output": ("films",),
 }
 """Options that `run --help` shows, by group. It accepts the other fields too; docs/commands.md has them all."""
-
-ASK_ABOVE_USD = 1.0
-"""Price above which a run without `--max-cost` asks before it starts [USD]."""
 
 
 class _Text(RunConfig):
@@ -140,7 +137,7 @@ def run(
     require_consent([settings], yes)
     require_trackers(track)
     if not yes:
-        _confirm_price(settings, runs_dir)
+        confirm_price([lifecycle.lasting(settings, runs_dir)])
 
     def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:
@@ -171,19 +168,6 @@ def _print_forecast(config: RunConfig, json: bool) -> int:
         table.add_row(*row)
     results().print(table)
     return 0
-
-
-def _confirm_price(config: RunConfig, runs_dir: Path) -> None:
-    """Ask before a run that has no price limit and may cost more than a dollar."""
-    asked = (*config.models, config.critic_model, judging_model(config.judge))
-    models = [name for name in asked if name and name != BUILTIN]
-    if config.max_cost is not None or all(name.split(":")[0] in SCHEMES for name in models):
-        return
-    cost = forecast(lifecycle.lasting(config, runs_dir), measured=False).cost_usd
-    if cost and cost.high > ASK_ABOVE_USD:
-        confirm(
-            f"the calls of this run may cost {cost.low:.2f} to {cost.high:.2f} USD", "limit the price with `--max-cost`"
-        )
 
 
 def resume(
@@ -230,7 +214,7 @@ def resume(
     if history.config and more and not (yes or was_finished):
         resumed = lifecycle.changed_config(history, changes)
         planned = {"generations": generations or resumed.generations, "prompts": None}  # may be gone
-        _confirm_price(resumed.model_copy(update=planned), runs_dir)
+        confirm_price([lifecycle.lasting(resumed.model_copy(update=planned), runs_dir)])
 
     def search(memory: Memory) -> EndedRun:
         with tracked(memory, track, runs_dir) as listener:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rewardgen.cli.consent import require_consent, require_consent_to_file
+from rewardgen.cli.consent import confirm_price, require_consent, require_consent_to_file
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
 from rewardgen.cli.run import Yes
@@ -42,6 +42,8 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
         require_consent_to_file(file, [cell.config for cell in cells], RunConfig.model_fields)
     require_consent([cell.config for cell in cells], yes)
     runs = Runs(folder)
+    if not yes:
+        confirm_price([cell.config for cell in cells if not runs.is_finished(cell)])
     measured: list[CellResult] = []
     table = SuiteTable()
     given = {"--model": model, "--runs-dir": runs_dir and str(runs_dir)}

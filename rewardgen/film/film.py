@@ -23,7 +23,8 @@ def make_films(
 ) -> list[Film]:
     """Film a whole run, without repeating films that exist; all films there are then. See `shoot`."""
     done = {film.name for film in films_of(folder)}
-    if missing := [plan for plan in plans_for(folder, history) if plan.name not in done]:
+    plans = [at_pace(plan, seconds) for plan in plans_for(folder, history)]
+    if missing := [plan for plan in plans if plan.name not in done]:
         shoot(folder, history, missing, seconds=seconds, agreed=agreed, note=note)
     return films_of(folder)
 
@@ -51,6 +52,14 @@ def plan_of(folder: RunFolder, history: History, id: str, *, seed: int | None = 
     """The film of one reward alone; see `take_of`."""
     title = f"The task's own {id} reward" if id in history.baselines else f"Candidate {id}"
     return Plan(take_of(folder, history, id, seed=seed), title)
+
+
+def at_pace(plan: Plan, seconds: float, speed: float = 1.0) -> Plan:
+    """The same film with another length at most or speed, beside the usual film and not in its place."""
+    if (seconds, speed) == (SECONDS, 1.0):
+        return plan
+    pace = "" if speed == 1.0 else f" at {speed:g} times its speed"
+    return plan._replace(title=f"{plan.title}, {seconds:g} s{pace}", variant=f"{seconds:g}s-x{speed:g}")
 
 
 def _take(folder: RunFolder, history: History, id: str, phase: TakePhase) -> Take | None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rewardgen.core.config import RunConfig
+from rewardgen.core.errors import UsageError
 from rewardgen.search.suite import Cell, Runs, read_suite
 from rewardgen.store.run_folder import list_runs
 from rewardgen.tasks.fingerprint import digests
@@ -63,6 +64,24 @@ def test_a_model_may_be_named_in_place_of_the_designers(rewardgen, tmp_path):
     assert done.returncode == 0, done.stderr
     (row, *_) = json.loads((tmp_path / "suite" / "table.json").read_text())["rows"]
     assert row["designer"] == "builtin"
+
+
+def test_runs_that_may_cost_more_than_a_dollar_together_are_asked_about_once(rewardgen, tmp_path, monkeypatch):
+    asked = []
+
+    def answer(question, otherwise):
+        asked.append(question)
+        if "USD" in question:
+            raise UsageError("nothing was started", otherwise)
+
+    monkeypatch.setattr("rewardgen.cli.consent.confirm", answer)
+    model = '[designers.theirs]\nmodel = "openai/gpt-5.1"\n'
+    run = "[run]\ncandidates = 8\ngenerations = 4\n[strategies.evolve]\n"
+    (tmp_path / "suite.toml").write_text(f'tasks = ["{POINT}"]\nseeds = [0, 1, 2, 3]\n{run}{model}')
+    declined = rewardgen("suite", "suite.toml", OPENAI_API_KEY="x")
+    assert declined.returncode == 2 and "max_cost" in declined.stderr
+    assert len(asked) == 2 and "the calls of these 4 runs may cost" in asked[1]
+    assert not logs(tmp_path)
 
 
 def test_a_run_belongs_to_the_cell_of_its_configuration_unless_the_task_file_has_changed(tmp_path):

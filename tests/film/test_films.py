@@ -13,7 +13,7 @@ from PIL import Image
 
 from rewardgen.core.errors import RunFolderError, TaskError, UsageError
 from rewardgen.film import film_jobs, shooting
-from rewardgen.film.film import make_films, plan_of, plans_for
+from rewardgen.film.film import at_pace, make_films, plan_of, plans_for
 from rewardgen.film.film_index import FILMS, INDEX, films_of
 from rewardgen.film.scene import choose_cameras, dressed, moving_geoms, outlines
 from rewardgen.film.shooting import Plan, renderer, require_films, require_trust, shoot, take_of
@@ -123,6 +123,18 @@ def test_a_run_is_told_by_the_best_of_its_generations_and_the_chosen_reward_as_f
     assert plans_for(folder, history) == plans[2:]
     shutil.rmtree(folder.policies / "final")
     assert plans_for(folder, history) == [] and make_films(folder, history) == []
+
+
+def test_films_of_another_length_are_made_beside_those_that_exist(filmed, monkeypatch):
+    folder, history, film, _ = filmed
+    planned = []
+    monkeypatch.setattr("rewardgen.film.film.shoot", lambda folder, history, plans, **_: planned.append(plans))
+    make_films(folder, history)
+    make_films(folder, history, seconds=3.0)
+    usual, short = planned
+    assert film.name not in {plan.name for plan in usual}
+    assert [plan.name for plan in short] == [f"{plan.name}-3s-x1" for plan in plans_for(folder, history)]
+    assert at_pace(usual[0], 3.0, 0.5).title == f"{usual[0].title}, 3 s at 0.5 times its speed"
 
 
 def test_the_training_with_the_middle_fitness_is_shown_unless_a_seed_is_given(tmp_path):
