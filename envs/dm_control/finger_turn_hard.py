@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from rewardgen import Geom, Hinge, MujocoTask, Pair, PpoSettings, SacSettings, Var, Wrap
+from rewardgen import Geom, Hinge, MujocoTask, Pair, PpoSettings, SacSettings, Var, Wrap, tolerance
 
 RADIUS, TARGET = 0.13, 0.03
 AXLE = (0.2, 0.4)
@@ -31,8 +31,8 @@ class FingerTurnHard(MujocoTask):
     best_fitness = 1.0
     solved_fitness = 0.8
     training = {
-        "ppo": PpoSettings(env_steps=1_000_000),
         "sac": SacSettings(env_steps=1_000_000, steps_per_update=2, temperature=0.2, random_steps=20_000),
+        "ppo": PpoSettings(env_steps=1_000_000),
     }
 
     distance = Var("m", "distance of the body's tip from the edge of the target; 0 or less is inside")
@@ -96,7 +96,7 @@ class FingerTurnHard(MujocoTask):
     def fitness(self, episode):
         """Share of the episode with the tip in the target.
 
-        It is the Suite's own reward, by which it is scored; the human reward is the same.
+        It is the Suite's own reward, by which it is scored.
         """
         return episode.share(episode["distance"] <= 0.0)
 
@@ -105,9 +105,36 @@ class FingerTurnHard(MujocoTask):
         return episode.last(episode["distance"] <= 0.0, seconds=1.0) == 1.0
 
     @staticmethod
-    def human_reward(distance):
-        """The Suite's reward, 1 while the tip is in the target: it is sparse (dm_control/suite/finger.py)."""
-        return {"in_target": (distance <= 0.0).float()}
+    def human_reward(
+        distance,
+        prev_distance,
+        angle_to_target,
+        prev_angle_to_target,
+        spinner_angle,
+        prev_spinner_angle,
+        spinner_velocity,
+        fingertip,
+        prev_fingertip,
+        action,
+    ):
+        """The way of the fingertip to the body and of its tip to the target, then resting there; after the best reward
+        of a recorded search. The Suite's own, 1 while the tip is in the target, is sparse.
+        """
+        angle = torch.stack((prev_spinner_angle, spinner_angle))
+        along = torch.stack((-angle.sin(), angle.cos()), -1)
+        finger = torch.stack((prev_fingertip, fingertip))
+        from_axle = torch.stack((finger[:, :, 0] - 0.2, finger[:, :, 2] - 0.4), -1)
+        nearest = along * (from_axle * along).sum(-1, keepdim=True).clamp(-0.09, 0.09)
+        gap = ((from_axle - nearest).norm(dim=-1) - 0.1).clamp(0.0, 0.7)
+        inside = tolerance(torch.stack((prev_distance, distance)), lower=-1.0, upper=-0.005, margin=0.015)
+        missing = torch.stack((prev_angle_to_target, angle_to_target)).abs() + 1.2 * gap * (1.0 - inside)
+        way = (12.0 * (missing[0] - missing[1])).clamp(-4.0, 4.0)
+        still = tolerance(spinner_velocity, margin=4.0)
+        return {
+            "way": way,
+            "inside": inside[1] * (0.7 + 0.3 * still),
+            "effort": -0.01 * action.square().mean(-1),
+        }
 
     @staticmethod
     def sparse_reward(distance, spinner_velocity):
