@@ -25,7 +25,7 @@ from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.task_env import one_env
-from rewardgen.training.mlp_policy import MlpPolicy
+from rewardgen.training.mlp_policy import MlpPolicy, Squash
 from rewardgen.training.policies import load_policy, misfit, side_by_side
 from rewardgen.training.ppo.policy import PpoPolicy
 from rewardgen.training.shared.seeding import derive_seed
@@ -213,8 +213,10 @@ def _network_of(policy: Any) -> _Network:
     middle, half = (high + low) / 2, (high - low) / 2
     log_std = None
     if isinstance(policy, PpoPolicy):
-        log_std = policy.parameters["log_std"][0] + half.log()
-        policy = MlpPolicy(_layers(policy), "tanh", "clip", (), policy.mean, policy.variance, low, high)
+        choices = policy.choices
+        log_std = None if choices else policy.parameters["log_std"][0] + half.log()
+        squash: Squash = "choice" if choices else "clip"
+        policy = MlpPolicy(_layers(policy), "tanh", squash, choices, policy.mean, policy.variance, low, high)
     plain = bool((policy.variance < 0).all())
     scale = torch.ones_like(policy.mean).float() if plain else (policy.variance + 1e-8).rsqrt().float()
     layers = policy.layers

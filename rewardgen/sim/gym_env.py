@@ -193,8 +193,9 @@ class GymVecEnv(VecEnv):
 
     def step(self, action: Tensor) -> Step:
         """See `VecEnv.step`."""
-        clamped = action.float().clamp(self.action_low, self.action_high).numpy()
-        taken = self._coder.taken(clamped)
+        # Outputs beyond the range would tie, and the first of them win.
+        within = action.float() if self.choices else action.float().clamp(self.action_low, self.action_high)
+        taken = self._coder.taken(within.numpy())
         with env_faults(self._path):
             for index in np.flatnonzero(self._awake).tolist():
                 self._advance(index, taken[self._rows(index)])

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewardgen.training.policies import Arrays, from_policy_units, save_policy
+from rewardgen.training.policies import Arrays, chosen, from_policy_units, save_policy
 
 Activation = Literal["tanh", "relu", "elu"]
 Squash = Literal["clip", "tanh", "tanh2", "choice"]
@@ -52,9 +52,9 @@ class MlpPolicy:
         activation, squash = arrays.take_text("activation"), arrays.take_text("squash")
         if activation not in get_args(Activation) or squash not in get_args(Squash):
             raise ValueError("its `activation` or `squash` is unknown")
-        choices = tuple(arrays.take("choices", (None,), np.int64).tolist())
-        if (squash == "choice") != bool(choices) or min(choices, default=1) < 1 or sum(choices) not in (0, sizes[-1]):
-            raise ValueError("`choices` does not fit its output")
+        choices = arrays.take_choices(sizes[-1])
+        if (squash == "choice") != bool(choices):
+            raise ValueError("`choices` does not fit its `squash`")
         return cls(
             layers=tuple(
                 (arrays.take(f"layer{number}/weight", (out, into)), arrays.take(f"layer{number}/bias", (out,)))
@@ -102,7 +102,7 @@ class MlpPolicy:
             if number + 1 < len(self.layers):
                 values = getattr(torch.nn.functional, self.activation)(values)
         if self.squash == "choice":
-            return torch.cat([_largest(group) for group in values.split(self.choices, 1)], 1)
+            return chosen(values, self.choices)
         values = values.clamp(-2.0, 2.0) if self.squash == "tanh2" else values
         bounded = values.clamp(-1.0, 1.0) if self.squash == "clip" else values.tanh()
         return from_policy_units(bounded, self.action_low, self.action_high)
@@ -110,10 +110,6 @@ class MlpPolicy:
     @staticmethod
     def stack(policies: Sequence[MlpPolicy]) -> None:
         """See `Policy.stack`; these act in turn."""
-
-
-def _largest(values: Tensor) -> Tensor:
-    return torch.nn.functional.one_hot(values.argmax(1), values.shape[1]).float()
 
 
 def layers_of(modules: Sequence[torch.nn.Module]) -> tuple[tuple[Tensor, Tensor], ...]:

@@ -98,6 +98,17 @@ class Arrays:
             raise ValueError(f"`{name}` is no text")
         return str(array)[:40]
 
+    def take_choices(self, outputs: int) -> tuple[int, ...]:
+        """Return the sizes of the groups of outputs that are choices; empty for other actions, and in older files.
+
+        Raises:
+            ValueError: The groups do not add up to the outputs.
+        """
+        choices = tuple(self.take("choices", (None,), np.int64).tolist()) if "choices" in self._arrays else ()
+        if min(choices, default=1) < 1 or sum(choices) not in (0, outputs):
+            raise ValueError("`choices` does not fit its output")
+        return choices
+
     def require_none_left(self) -> None:
         """Raise a ValueError if an array was not taken."""
         if self._arrays:
@@ -171,3 +182,9 @@ class InTurn:
         """See `PolicyStack.act`."""
         parts = observation.unflatten(0, (self.slices, -1))
         return torch.cat([policy.act(part) for policy, part in zip(self._policies, parts, strict=True)])
+
+
+def chosen(values: Tensor, choices: Sequence[int]) -> Tensor:
+    """Return 1 for the largest of each group of values (N, A) and 0 for the others."""
+    groups = values.split(list(choices), 1)
+    return torch.cat([torch.nn.functional.one_hot(group.argmax(1), group.shape[1]).float() for group in groups], 1)

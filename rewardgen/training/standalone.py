@@ -40,7 +40,9 @@ class NumpyPolicy:
         self.action_low, self.action_high = arrays["action/low"], arrays["action/high"]
         numbers = range(len(sizes) - 1)
         if kind == "ppo":
-            self._activation, self._squash, self._choices = "tanh", "clip", []
+            self._activation = "tanh"
+            self._choices = arrays["choices"].tolist() if "choices" in arrays else []
+            self._squash = "choice" if self._choices else "clip"
             names = [f"parameter/policy.{number}" for number in numbers]
             self._layers = [(arrays[f"{name}.weight"], arrays[f"{name}.bias"][0]) for name in names]
         elif kind == "mlp":

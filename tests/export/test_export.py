@@ -228,6 +228,7 @@ for expected in observations:
 assert any(ends) and abs(sum(paid) - fitness) < 1e-3 * abs(fitness), (sum(paid), fitness)
 """
 GYM_RUNS = {
+    "ppo": ("CartPole-v1", "def compute_reward(pole_angle):\n    return {'up': -pole_angle.abs()}\n"),
     "sb3-ppo": ("CartPole-v1", "def compute_reward(pole_angle):\n    return {'up': -pole_angle.abs()}\n"),
     "sac": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),
     "sb3-sac": ("Pendulum-v1", "def compute_reward(action):\n    return {'calm': -action.square().sum(-1)}\n"),

@@ -152,6 +152,10 @@ def test_choices_are_numbers_of_which_the_largest_is_taken(tmp_path, actions):
     assert step.final_observation[0, 1] == pytest.approx(0.1 * pushed)
     if "Box" not in actions:
         assert set(step.inputs["action"][0].tolist()) <= {0.0, 1.0}
+    if "Discrete" in actions:  # the largest wins beyond the range too, where policies that explore often are
+        envs.reset()
+        beyond = envs.step(torch.tensor([right]) + 1.0)
+        assert beyond.inputs["action"].equal(step.inputs["action"])
     assert len(envs.action_parts) == envs.action_size
     assert measure_card(task).choices == ("Discrete" in actions)
 

@@ -9,6 +9,7 @@ from rewardgen.training.ppo.policy import StackedPolicy
 from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
 from rewardgen.training.shared.seeding import slice_generators
+from rewardgen.training.standalone import load
 
 CPU = torch.device("cpu")
 
@@ -37,6 +38,19 @@ def test_saved_policies_act_as_before(tmp_path):
     torch.testing.assert_close(again.act(observation), policy.act(observation))
 
 
+def test_a_policy_of_choices_takes_the_largest_of_each_group_and_keeps_them_in_its_file(tmp_path):
+    networks = ActorCritic(SIZES, initial_parameters(SIZES, slice_generators([0], "networks", CPU), 1.0) * 1000)
+    normaliser = ObservationNormaliser(RunningMoments.zeros(1, 3, CPU))
+    normaliser.update(torch.randn(1, 50, 3) + 3)
+    outputs = networks.policy(normaliser(observation := torch.randn(1, 10, 3)))[0]
+    assert (outputs.abs() > 1.0).all(1).any()  # where the bounds of the actions would make both equal
+    policy = StackedPolicy(networks, normaliser, torch.zeros(1, 2), torch.ones(1, 2), (2,))
+    assert policy.act(observation[0]).argmax(1).equal(outputs.argmax(1))
+    policy.save(0, tmp_path / "policy.npz")
+    for again in (load_policy(tmp_path / "policy.npz"), load(tmp_path / "policy.npz")):
+        torch.testing.assert_close(torch.as_tensor(again.act(observation[0])), policy.act(observation[0]))
+
+
 WEIGHT = "parameter/policy.0.weight"
 TAMPERED = {
     "not finite": lambda arrays: {WEIGHT: np.full_like(arrays[WEIGHT], np.nan)},
@@ -44,6 +58,7 @@ TAMPERED = {
     "another type": lambda arrays: {"normaliser/mean": np.zeros(3, np.float32)},
     "one too many": lambda arrays: {"more": np.zeros(3)},
     "a negative variance": lambda arrays: {"normaliser/variance": -np.ones(3)},
+    "choices that do not add up": lambda arrays: {"choices": np.array([3])},
     "huge sizes": lambda arrays: {"sizes": np.array([2**40, 2**40])},
 }
 

@@ -62,11 +62,13 @@ class AgentsCoder(ActionCoder):
 
     def taken(self, action: np.ndarray) -> np.ndarray:
         """See `ActionCoder.taken`; (games * agents, A), zero where an agent's action is shorter."""
+        action = super().taken(action) if self.choices else action  # the policy's choice, which an agent may lack
         rows, agents = np.zeros_like(action), len(self.coders)
         for place, coder in enumerate(self.coders):
             size = len(coder.parts)
-            clipped = action[place::agents, :size].clip(coder.low, coder.high).astype(action.dtype)
-            rows[place::agents, :size] = coder.taken(clipped)
+            own = action[place::agents, :size]
+            within = own.clip(coder.low, coder.high).astype(action.dtype)
+            rows[place::agents, :size] = coder.taken(within)
         return rows
 
 

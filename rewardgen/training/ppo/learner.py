@@ -50,9 +50,9 @@ class Learner:
         mean = self.networks.policy(self.normaliser(observation))
         return mean + noise * self.networks.log_std.exp(), mean
 
-    def policies(self, low: Tensor, high: Tensor) -> StackedPolicy:
+    def policies(self, low: Tensor, high: Tensor, choices: Sequence[int]) -> StackedPolicy:
         """See `SliceLearner.policies`."""
-        return StackedPolicy(self.networks, self.normaliser, low, high)
+        return StackedPolicy(self.networks, self.normaliser, low, high, choices)
 
     def learn(self, rollout: Rollout, reward: Tensor) -> list[float]:
         """See `SliceLearner.learn`."""

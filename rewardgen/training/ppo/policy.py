@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rewardgen.training.policies import Arrays, PolicyStack, from_policy_units, save_policy
+from rewardgen.training.policies import Arrays, PolicyStack, chosen, from_policy_units, save_policy
 from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes
 from rewardgen.training.shared.normaliser import ObservationNormaliser, RunningMoments
 
@@ -20,19 +20,30 @@ _MAX_LAYERS = 16
 
 
 class StackedPolicy:
-    """Deterministic policies of S slices; the range of their actions, (S, A), is in actuator units."""
+    """Deterministic policies of S slices; the range of their actions, (S, A), is in actuator units.
+
+    `choices` are the sizes of the groups of outputs of which the largest wins, for discrete actions.
+    """
 
     def __init__(
-        self, networks: ActorCritic, normaliser: ObservationNormaliser, action_low: Tensor, action_high: Tensor
+        self,
+        networks: ActorCritic,
+        normaliser: ObservationNormaliser,
+        action_low: Tensor,
+        action_high: Tensor,
+        choices: Sequence[int] = (),
     ) -> None:
         self._networks, self._normaliser = networks, normaliser
         self._low, self._high = action_low.unsqueeze(1), action_high.unsqueeze(1)
+        self._choices = tuple(choices)
         self.slices = len(networks.flat)
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
         """Mean actions (S * N, A) in actuator units, within their range, for observations (S * N, O), slice-major."""
         mean = self._networks.policy(self._normaliser(observation.unflatten(0, (self.slices, -1))))
+        if self._choices:
+            return chosen(mean.flatten(0, 1), self._choices)
         return from_policy_units(mean, self._low, self._high).clamp(self._low, self._high).flatten(0, 1)
 
     def save(self, index: int, path: Path) -> None:
@@ -44,6 +55,7 @@ class StackedPolicy:
             "normaliser/variance": moments.variance[index],
             "action/low": self._low[index, 0],
             "action/high": self._high[index, 0],
+            "choices": torch.tensor(self._choices, dtype=torch.int64),
         }
         arrays |= {f"parameter/{name}": value[index] for name, value in self._networks.parameters.items()}
         save_policy(path, "ppo", {name: value.detach().cpu() for name, value in arrays.items()})
@@ -59,6 +71,7 @@ class PpoPolicy:
     variance: Tensor  # of the observations, (O,) float64
     action_low: Tensor
     action_high: Tensor
+    choices: tuple[int, ...] = ()
 
     @property
     def observation_size(self) -> int:
@@ -82,6 +95,7 @@ class PpoPolicy:
             variance,
             arrays.take("action/low", (sizes.action,)),
             arrays.take("action/high", (sizes.action,)),
+            arrays.take_choices(sizes.action),
         )
 
     def act(self, observation: Tensor) -> Tensor:
@@ -95,7 +109,7 @@ class PpoPolicy:
     @staticmethod
     def stack(policies: Sequence[PpoPolicy]) -> PolicyStack | None:
         """See `Policy.stack`; networks of the same sizes can be stacked."""
-        return _stacked(policies) if len({policy.sizes for policy in policies}) == 1 else None
+        return _stacked(policies) if len({(policy.sizes, policy.choices) for policy in policies}) == 1 else None
 
 
 def _stacked(policies: Sequence[PpoPolicy]) -> StackedPolicy:
@@ -109,4 +123,4 @@ def _stacked(policies: Sequence[PpoPolicy]) -> StackedPolicy:
     )
     low = torch.stack([policy.action_low for policy in policies])
     high = torch.stack([policy.action_high for policy in policies])
-    return StackedPolicy(networks, ObservationNormaliser(moments), low, high)
+    return StackedPolicy(networks, ObservationNormaliser(moments), low, high, policies[0].choices)

@@ -154,8 +154,8 @@ class SacLearner:
         self._replay.keep(rows)
         self._sources = [self._sources[row] for row in rows]
 
-    def policies(self, low: Tensor, high: Tensor) -> InTurn:
-        """See `SliceLearner.policies`."""
+    def policies(self, low: Tensor, high: Tensor, choices: Sequence[int]) -> InTurn:
+        """See `SliceLearner.policies`; it learns no choices."""
         return InTurn([self._policy(row, low[row], high[row]) for row in range(len(low))])
 
     def _policy(self, row: int, low: Tensor, high: Tensor) -> MlpPolicy:

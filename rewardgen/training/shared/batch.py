@@ -57,8 +57,11 @@ class SliceLearner(Protocol):
         """Drop all slices but those with these indices, in order."""
         ...
 
-    def policies(self, low: Tensor, high: Tensor) -> SavedStack:
-        """Return the present deterministic policies; actions lie between `low` and `high`, (S, A)."""
+    def policies(self, low: Tensor, high: Tensor, choices: Sequence[int]) -> SavedStack:
+        """Return the present deterministic policies; actions lie between `low` and `high`, (S, A).
+
+        For `choices`, see `VecEnv`.
+        """
         ...
 
 
@@ -118,7 +121,7 @@ class SliceBatch:
 
     def _policies(self) -> SavedStack:
         low, high = (limit.expand(len(self._slices.training), -1) for limit in self._action_range)
-        return self._learner.policies(low, high)
+        return self._learner.policies(low, high, self._envs.choices)
 
     def _improve(self) -> None:
         """Collect one rollout and learn from it."""
