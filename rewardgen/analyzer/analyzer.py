@@ -167,7 +167,8 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
     second = worst if first.success or first is typical else typical
     if earlier and all(one.success for one in ranked):
         second = named["worst"] = min(earlier, key=lambda episode: episode.fitness)
-    chosen = [first] if second is worst and _alike(first, worst) else [first, second]
+    is_rated = result.success_rate is not None
+    chosen = [first] if second is worst and _alike(first, worst, is_rated) else [first, second]
     rows = _shown_rows(card)
     return tuple(
         episode.model_copy(
@@ -181,10 +182,10 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
     )
 
 
-def _alike(one: ShownEpisode, other: ShownEpisode) -> bool:
-    """Return True if the second adds little: it ends alike, and fails too or is as fit."""
+def _alike(one: ShownEpisode, other: ShownEpisode, is_rated: bool) -> bool:
+    """Return True if the second adds little: it ends alike, and fails too, in a task with success, or is as fit."""
     close = abs(one.fitness - other.fitness) <= ALIKE * max(abs(one.fitness), abs(other.fitness))
-    return (one.success, one.ending) == (other.success, other.ending) and (close or not one.success)
+    return (one.success, one.ending) == (other.success, other.ending) and (close or (is_rated and not one.success))
 
 
 def _shown_rows(card: TaskCard) -> set[str]:

@@ -247,6 +247,13 @@ def test_episodes_that_are_alike_are_shown_once():
     assert "typical episode" in text and "others go the same way" in text and "worst episode" not in text
 
 
+def test_the_worst_episode_of_a_task_without_success_is_shown_unless_it_is_as_fit():
+    ends = (digest(success=False), digest("median", 0.99, success=False))
+    worst = digest("worst", -0.4, success=False)
+    assert "worst episode" in table(episodes=(*ends, worst), success_rate=None)
+    assert "worst episode" not in table(episodes=(*ends, worst), success_rate=0.0)
+
+
 def test_where_the_last_episodes_succeed_the_worst_failure_of_the_point_before_is_shown():
     text = table(episodes=(digest(), digest("median"), digest("worst", 0.9), digest("worst", 0.1, earlier=True)))
     assert "typical episode of the last point" in text and "worst episode of the point before" in text

@@ -26,6 +26,7 @@ def test_component_that_is_reached_and_held_without_success():
     "changes",
     [
         {"curves": curve(success=0.5)},
+        {"success_rate": None},
         {"components": {"progress": {"r": 0.8}}},
         {"episodes": episodes((0.1, 0.4, 0.7, 0.2, 0.1, 0.6))},
         {"episodes": (*episodes(REACHED)[:2], digest("worst", 0.5, components={"progress": (0.1,) * 5 + (0.9,)}))},

@@ -17,9 +17,12 @@ def test_component_that_fired_once_is_not_said_to_have_never_fired():
 
 
 def test_dead_component():
-    fires(
-        with_component("near", mean=(1e-4,) * 6, std=1e-3, activation=0.004), "dead-component", "`near` is dead", "near"
-    )
+    found = with_component("near", mean=(1e-4,) * 6, std=1e-3, share=0.001, activation=0.004)
+    fires(found, "dead-component", "`near` is dead", "near")
+
+
+def test_bonus_that_is_paid_once_in_an_episode_is_not_dead():
+    assert with_component("goal", mean=(0.25,) * 6, std=3.5, share=0.5, activation=0.005) == ()
 
 
 def test_constant_component():

@@ -58,6 +58,7 @@ def trained(
     idle=None,
     prediction="",
     parts=None,
+    success_rate=0.5,
 ):
     """A study of a candidate; `curves` is one curve for every seed, or a list with one each."""
     per_seed = curves if isinstance(curves, list) else [curves or curve()] * len(fitness)
@@ -73,7 +74,7 @@ def trained(
             path_efficiencies=path_efficiencies,
             idle=idle,
             final_fitness=value,
-            final_success_rate=0.5,
+            final_success_rate=success_rate,
             final_parts=parts[seed] if parts else {},
         )
         for seed, value in enumerate(fitness)

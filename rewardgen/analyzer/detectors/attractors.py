@@ -39,6 +39,8 @@ def hovering(evidence: TrainingEvidence) -> Iterator[Flag]:
     held = held_component(evidence)
     if held is None or not evidence.without_success or evidence.card.success_terminates:
         return
+    if evidence.result.success_rate is None and not evidence.no_better_than_trivial:
+        return  # a task that defines no success may have been learned
     point = evidence.curves.components[held][-1]
     numbers = {"share": point.share, "mean": point.mean, "success_rate": evidence.curves.curve[-1].success_rate}
     if all(values[0] < NEAR_BEST * max(values) for values in _in_episodes(evidence, held)):

@@ -42,7 +42,8 @@ def _fault(name: str, points: Sequence[ComponentPoint], learned: bool) -> Flag |
         message = f"`{name}` was constant at {number(last.mean)}: it teaches nothing but to make episodes last or end."
         return flag("constant-component", message, name, mean=last.mean, std=last.std)
     # A cost that the policy learned to avoid does its work.
-    if last.activation < DEAD_ACTIVATION and last.mean >= 0:
+    # What pays once in an episode may still be much of the reward.
+    if max(last.activation, last.share) < DEAD_ACTIVATION and last.mean >= 0:
         message = f"`{name}` is dead: at the end it is active at {100 * last.activation:.1f} % of the steps."
         return flag("dead-component", message, name, activation=last.activation)
     # A cost may be that small; a component to be sought may not.

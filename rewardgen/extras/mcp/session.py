@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from mcp.server.mcpserver.exceptions import ToolError
 
-from rewardgen.cli.consent import CONSEQUENCES
+from rewardgen.cli.consent import ASK_ABOVE_USD, CONSEQUENCES
 from rewardgen.cli.failures import INTERRUPTED
-from rewardgen.cli.run import ASK_ABOVE_USD
 from rewardgen.core.errors import NeedsConsent, RewardgenError, UsageError
 from rewardgen.core.interpreter import python_command
 
