@@ -235,7 +235,7 @@ class Run:
             UsageError: You did not start this run here; `rewardgen resume` asks whether to trust it.
             RewardgenError: See `rewardgen.run`.
         """
-        how = lifecycle.Resume(changes, generations=generations)
+        how = lifecycle.Resume(lifecycle.lasting_changes(changes, self.path.parent), generations=generations)
         with _listening(progress, track, self.path.parent) as listener:
             outcome = lifecycle.resume(RunFolder(self.path.resolve()), listener, how)
         return _closed(outcome, progress, agreed=False)

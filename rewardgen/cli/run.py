@@ -17,7 +17,6 @@ from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
 from rewardgen.core.config import PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
-from rewardgen.llm.factory import lasting_model
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import EndedRun
@@ -198,12 +197,7 @@ def resume(
     changes: dict[str, Any] = {
         name: (None if value == "" else value) for name, value in options.items() if value is not None
     }
-    for name in ("model", "critic_model"):
-        if changes.get(name):
-            changes[name] = lasting_model(changes[name], runs_dir)
-    if judge:
-        changes["judge"] = lifecycle.lasting_judge(judge, runs_dir)
-    how = lifecycle.Resume(changes, generations=generations or 0)
+    how = lifecycle.Resume(lifecycle.lasting_changes(changes, runs_dir), generations=generations or 0)
     foreign = lifecycle.foreign_config(folder, how)
     if foreign is not None and not yes:
         confirm(foreign_run_text(folder.id, foreign), "read what the run names, and its files, before you agree")
@@ -212,7 +206,7 @@ def resume(
     was_finished = history.summary is not None and not generations
     more = generations or {"model", "critic_model", "judge"} & changes.keys()
     if history.config and more and not (yes or was_finished):
-        resumed = lifecycle.changed_config(history, changes)
+        resumed = lifecycle.changed_config(history, how.changes)
         planned = {"generations": generations or resumed.generations, "prompts": None}  # may be gone
         confirm_price([lifecycle.lasting(resumed.model_copy(update=planned), runs_dir)])
 

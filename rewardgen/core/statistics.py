@@ -141,10 +141,10 @@ def standard_errors(groups: Sequence[Sequence[float]]) -> PooledErrors:
     Two or three seeds that happen to agree would look certain by themselves. Groups of equal values, as at the floor of
     a fitness, are left out: they would make the others look too certain.
     """
-    means = [sum(group) / len(group) for group in groups]
-    squares = [sum((value - mean) ** 2 for value in group) for group, mean in zip(groups, means, strict=True)]
-    freedom = sum(len(group) - 1 for group, square in zip(groups, squares, strict=True) if square)
-    errors = [math.sqrt(sum(squares) / freedom / len(group)) if freedom else 0.0 for group in groups]
+    varying = [(group, sum(group) / len(group)) for group in groups if min(group) < max(group)]
+    squares = sum((value - mean) ** 2 for group, mean in varying for value in group)
+    freedom = sum(len(group) - 1 for group, _ in varying)
+    errors = [math.sqrt(squares / freedom / len(group)) if freedom else 0.0 for group in groups]
     return PooledErrors(errors, freedom)
 
 
@@ -242,5 +242,7 @@ def _beta_distribution(x: float, a: float, b: float) -> float:
 
 
 def _mean_and_variance(values: Sequence[float]) -> tuple[float, float]:
+    if min(values) == max(values):  # whose sum may be rounded
+        return values[0], 0.0
     mean = sum(values) / len(values)
     return mean, sum((value - mean) ** 2 for value in values) / (len(values) - 1)

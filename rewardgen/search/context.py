@@ -28,7 +28,7 @@ from rewardgen.store.history import History
 from rewardgen.store.journal import Journal
 from rewardgen.store.judgement_records import Judgement
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import CandidateRecord, CandidateResult, TaskCard
+from rewardgen.store.records import BASELINES, CandidateRecord, CandidateResult, TaskCard
 from rewardgen.training.cache import BaselineCache
 from rewardgen.training.protocol import Trainer
 from rewardgen.training.setup import TRAINERS
@@ -116,9 +116,12 @@ class Context(NamedTuple):
 
     @property
     def _final_s(self) -> float:
-        """Wall-clock time of the finals at most, estimated from the trainings so far [s]; 0 before the first."""
+        """Wall-clock time of the finals at most, estimated from the trainings so far [s].
+
+        It is 0 before the first candidate has been trained: without one there are no finals to keep time for.
+        """
         runs = [run for run in self.history.trained.values() if not run.failure and run.env_steps]
-        if not runs:
+        if all(run.candidate_id in BASELINES for run in runs):
             return 0.0
         per_step_s = sum(run.wall_s for run in runs) / sum(run.env_steps for run in runs)
         device = str(self.history.training.settings.get("device")) if self.history.training else "cpu"

@@ -11,11 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import tomli_w
 
-from rewardgen.core.config import BUILTIN, PROCESSES, RunConfig
+from rewardgen.core.config import BUILTIN, PROCESSES, RunConfig, checked_config
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
 from rewardgen.core.files import sweep_unfinished, write_atomic
 from rewardgen.core.provenance import provenance
@@ -48,7 +48,7 @@ from rewardgen.search.judge import make_judge
 from rewardgen.search.racing import race, races_drafts
 from rewardgen.search.search import first_drafts, run_search
 from rewardgen.store.events import FORMAT, Event, EventLog
-from rewardgen.store.history import History, Resumption
+from rewardgen.store.history import Changeable, History, Resumption
 from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.origin import signature
 from rewardgen.store.progress import ProgressFile
@@ -102,17 +102,19 @@ def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confir
 
 def lasting(config: RunConfig, runs_dir: Path) -> RunConfig:
     """Return a configuration with absolute paths, valid later and in another folder."""
-    named = {"model": config.model, "critic_model": config.critic_model}
-    models = {name: lasting_model(model, runs_dir) for name, model in named.items() if model}
+    named = {"model": config.model, "critic_model": config.critic_model, "judge": config.judge}
     prompts = own_prompts_of(config)
     paths = {"task": lasting_reference(config.task), "prompts": str(prompts.resolve()) if prompts else None}
-    return config.model_copy(update={**paths, **models, "judge": lasting_judge(config.judge, runs_dir)})
+    return config.model_copy(update={**paths, **lasting_changes(named, runs_dir)})
 
 
-def lasting_judge(judge: str, runs_dir: Path) -> str:
-    """Return `--judge` with the absolute path of a model that is one; see `lasting`."""
-    asked = judging_model(judge)
-    return judge.removesuffix(asked) + lasting_model(asked, runs_dir) if asked else judge
+def lasting_changes(changes: Mapping[str, Any], runs_dir: Path) -> Mapping[str, Any]:
+    """Return fields of a configuration with absolute paths of models; see `lasting`."""
+    models = {name: lasting_model(changes[name], runs_dir) for name in ("model", "critic_model") if changes.get(name)}
+    judge = str(changes.get("judge") or "")
+    if asked := judging_model(judge):
+        models["judge"] = judge.removesuffix(asked) + lasting_model(asked, runs_dir)
+    return {**changes, **models}
 
 
 class Resume(NamedTuple):
@@ -151,6 +153,9 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
                 hint = f"add `--generations 1` to use them (`rewardgen resume {folder.word} --generations 1`)"
                 raise UsageError(f"run {folder.id} is finished: new options cannot change it", hint)
             return EndedRun(folder, history)
+        if folder.id != history.run_id:  # files would be written where the run says that it is
+            hint = f"call the folder {history.run_id} again; a copy needs another folder of runs around it"
+            raise RunFolderError(f"{folder.path} holds run {history.run_id} under another name", hint)
         foreign = foreign_config(folder, how)
         if foreign is not None and foreign != how.agreed:
             message = f"run {folder.id} was not started here with this configuration"
@@ -204,13 +209,20 @@ def _require_room(history: History, how: Resume) -> None:
 
 
 def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:
-    """Return the configuration of a run that has one with changed fields."""
+    """Return the configuration of a run that has one with changed fields.
+
+    Raises:
+        UsageError: A field cannot be changed, or not to this value.
+    """
     assert history.config is not None
+    if fixed := sorted(changes.keys() - {*get_args(Changeable)}):
+        hint = f"change {', '.join(get_args(Changeable))}, or start a new run"
+        raise UsageError(f"`{fixed[0]}` of a run that has begun cannot be changed", hint)
     if (judge := changes.get("judge")) and make_judge(history.config).by_fitness:
         message = f"run {history.run_id} is judged by fitness, and cannot be judged by `{judge}` from now on"
         raise UsageError(message, f"start a new run with `--judge {judge}`")
     ablate = dict.fromkeys((*history.config.ablate, *changes.get("ablate", ())))
-    config = RunConfig.model_validate(history.config.model_dump() | {**changes, "ablate": tuple(ablate)})
+    config = checked_config(history.config.model_dump() | {**changes, "ablate": tuple(ablate)}, None)
     if judge and make_judge(config).by_fitness:
         raise UsageError(f"run {history.run_id} is judged by comparisons", "name another judge that compares episodes")
     return config

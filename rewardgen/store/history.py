@@ -91,15 +91,16 @@ class Race(Frozen):
         return f"settings `{self.chosen}`: {on} reach {reached[self.chosen]} ({others})"
 
 
+Changeable = Literal[
+    "model", "critic_model", "judge", "api_base", "ablate", "max_cost", "max_tokens", "executor", "cluster"
+]
+"""Fields of the configuration that may change when a run is resumed."""
+
+
 class Resumption(Frozen):
     """Data of `run-resumed`."""
 
-    changes: dict[
-        Literal[
-            "model", "critic_model", "judge", "api_base", "ablate", "max_cost", "max_tokens", "executor", "cluster"
-        ],
-        Any,
-    ] = {}
+    changes: dict[Changeable, Any] = {}
     """Fields of the configuration that the user changed."""
     generations: Annotated[int, Field(ge=1)] | None = None
     """New total of generations, if the user asked for more."""

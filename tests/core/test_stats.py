@@ -24,6 +24,8 @@ def test_standard_errors_are_of_the_spread_within_all_groups_together():
     assert pooled.errors == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5]) and pooled.freedom == 2
     at_the_floor = standard_errors([[0.0, 2.0], [5.0, 5.0]])
     assert at_the_floor.errors == pytest.approx([1.0, 1.0]) and at_the_floor.freedom == 1
+    rounded = standard_errors([[0.0, 2.0], [0.1] * 3])  # whose sum over three is not 0.1
+    assert rounded.errors == pytest.approx([1.0, (2 / 3) ** 0.5]) and rounded.freedom == 1
     assert standard_errors([[1.0], [2.0]]) == ([0.0, 0.0], 0)
 
 
@@ -49,6 +51,7 @@ HIGH, LOW = [9.0, 10.0, 11.0, 10.5, 9.5], [1.0, 2.0, 1.5, 0.5, 1.2]
         (LOW, HIGH, "below"),
         ([1.0, 9.0, 4.0, 6.0, 2.0], [2.0, 8.0, 5.0, 5.0, 3.0], "on par"),
         ([9.0], [1.0], "on par"),
+        ([0.7] * 10, [0.7] * 5, "on par"),  # whose sums are rounded differently
         ([9.0, 9.1], [1.0], "on par"),
     ],
 )

@@ -12,11 +12,12 @@ import time
 import pytest
 
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.reward.export import reward_in
 from rewardgen.search import lifecycle
 from rewardgen.search.judge import JUDGES
 from rewardgen.store.messages import Usage
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import (
     POINT,
@@ -142,6 +143,15 @@ def test_a_resume_that_cannot_begin_leaves_a_finished_run_as_it_was(finished, tm
     with pytest.raises(UsageError, match="unknown judge"):
         lifecycle.resume(folder, Listener(), lifecycle.Resume(generations=1))
     assert folder.events.read_bytes() == before and history(tmp_path).status == "finished"
+
+
+def test_a_renamed_copy_of_a_run_cannot_be_continued_into_the_original(finished, tmp_path):
+    shutil.copytree(finished[0] / "runs", tmp_path / "runs")
+    folder = run_folder(tmp_path)
+    copy = folder.path.rename(folder.path.with_name("branch"))
+    with pytest.raises(RunFolderError, match="under another name") as refused:
+        lifecycle.resume(RunFolder(copy), Listener(), lifecycle.Resume(generations=1))
+    assert folder.id in refused.value.hint
 
 
 def test_too_few_open_files_is_a_clear_error(tmp_path):

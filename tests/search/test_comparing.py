@@ -167,6 +167,14 @@ def test_a_resumed_run_cannot_change_between_fitness_and_comparisons(tmp_path, j
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(("changes", "message"), [({"seeds": 3}, "`seeds`"), ({"max_cost": "much"}, "max_cost")])
+def test_what_a_run_cannot_change_is_told(tmp_path, changes, message):
+    _, history = a_search(tmp_path / "run", Crew())
+    with pytest.raises(UsageError, match=message) as refused:
+        changed_config(history, changes)
+    assert refused.value.hint
+
+
 def test_a_resumed_run_may_ask_another_judge(tmp_path):
     _, history = a_search(tmp_path / "run", Crew(), judge="simulated:skip")
     assert changed_config(history, {"judge": "simulated:oracle"}).judge == "simulated:oracle"

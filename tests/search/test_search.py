@@ -8,6 +8,7 @@ from rewardgen.critic.critic import Critic
 from rewardgen.designer.protocol import NO_REPLY, REFUSED
 from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.events import read_events
+from rewardgen.store.records import BASELINES
 from rewardgen.view.rows import search_rows
 from tests.search.parts import Crew, Listener, a_search
 
@@ -132,13 +133,30 @@ def test_time_that_is_up_ends_a_training_and_the_finals_follow(tmp_path):
     assert history.result("search", "g01-k0").failure  # one of its seeds was trained, which is no fitness
 
 
+class Minute(Crew):
+    """Trains 1000 steps in a minute, by its own account."""
+
+    def _slice(self, id, seed):
+        found = super()._slice(id, seed)
+        return found.model_copy(update={"wall_s": 60.0 * found.env_steps / 1000})
+
+
+def test_baselines_alone_keep_no_time_for_finals_from_the_first_candidates(tmp_path):
+    class Baselines(Minute):
+        def train(self, rewards, slices, *, on_slice, **options):
+            rewards, slices = ([each for each in some if each.candidate_id in BASELINES] for some in (rewards, slices))
+            super().train(rewards, slices, on_slice=on_slice, **options)
+            raise KeyboardInterrupt
+
+    search, _ = a_search(tmp_path, Baselines(), max_minutes=5.0, workers=1)
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    search, history = a_search(tmp_path, Minute(), max_minutes=5.0, workers=1)
+    assert search().chosen and len(history.generations) == 1
+
+
 @pytest.mark.parametrize(("minutes", "generations"), [(8.9, 1), (9.1, 3)])
 def test_what_the_finals_take_at_most_is_kept_back_of_the_time(tmp_path, minutes, generations):
-    class Minute(Crew):
-        def _slice(self, id, seed):
-            found = super()._slice(id, seed)
-            return found.model_copy(update={"wall_s": 60.0 * found.env_steps / 1000})
-
     # At most 3 of the chosen, of human and of sparse with 1000 steps each, at a minute for 1000 steps: 9 in all.
     search, history = a_search(tmp_path, Minute(), max_minutes=minutes, workers=1)
     assert search().chosen
