@@ -43,6 +43,12 @@ def test_a_sound_reward_has_no_finding():
     assert detectors("return {'only': x_velocity}", "x_velocity") == {}
 
 
+def test_a_term_that_is_computed_and_left_out_is_named_with_its_line():
+    found_in = detectors("effort = -action.square().sum(-1)\nspeed = x_velocity\nreturn {'speed': speed}")
+    assert [*found_in] == ["unused-value"]
+    assert "`effort`" in found_in["unused-value"].message and found_in["unused-value"].line == 2
+
+
 @pytest.mark.parametrize("style", HONEST)
 def test_no_honest_reward_is_rejected(style):
     findings = probe_source(HONEST[style], BANK)

@@ -14,7 +14,7 @@ from rewardgen.critic.probe.pairs import check_pairs
 from rewardgen.critic.probe.probed_reward import Call, ProbedReward, failure
 from rewardgen.critic.probe.reward_source import RewardSource
 from rewardgen.critic.probe.stages import Machine, check_stages
-from rewardgen.critic.probe.values import check_dominance, flat_components
+from rewardgen.critic.probe.values import check_dominance, check_unused, flat_components
 from rewardgen.reward.program import RewardError
 from rewardgen.sim.transitions import TransitionSet
 from rewardgen.store.records import Finding
@@ -30,6 +30,7 @@ DETECTORS.add(
         "widen its threshold or raise its weight",
     ),
     Detector("constant-component", "a component that hardly varies", flat_components, "remove it"),
+    Detector("unused-value", "a term that is computed and never used", check_unused, "return it, or remove it"),
     Detector("dominant-component", "one component that is nearly all", check_dominance, "bring the weights together"),
     Detector(
         "pair-reversed",

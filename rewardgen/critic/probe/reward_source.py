@@ -48,6 +48,15 @@ class RewardSource:
             for node in self._reached([value])
         )
 
+    def unused(self) -> dict[str, int]:
+        """Return the names that functions assign and nothing reads, with their lines."""
+        names = [node for node in ast.walk(self._tree) if isinstance(node, ast.Name)]
+        read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+        functions = [node for node in self._tree.body if isinstance(node, ast.FunctionDef)]
+        inside = [node for function in functions for node in ast.walk(function)]
+        targets = [node.targets[0] for node in inside if isinstance(node, ast.Assign)]
+        return {node.id: node.lineno for node in targets if isinstance(node, ast.Name) and node.id not in read}
+
     def limits(self, tunables: Mapping[str, float]) -> Counter[float]:
         """Count the numbers that decide where the reward compares, clamps, saturates or rounds.
 

@@ -20,6 +20,15 @@ _CONSTANT = 1e-3
 _DOMINANT_SHARE = 0.95
 
 
+def check_unused(reward: ProbedReward) -> Iterator[Finding]:
+    """Find terms that are computed and left out of what is returned."""
+    for name, line in reward.source.unused().items():
+        hint = "return it as a component, or remove it"
+        yield finding("unused-value", f"`{name}` is computed and never used", hint, {}).model_copy(
+            update={"line": line}
+        )
+
+
 def flat_components(reward: ProbedReward) -> Iterator[Finding]:
     """Find components that are zero or constant nearly everywhere, or far smaller than the rest."""
     parts = _parts(reward)
