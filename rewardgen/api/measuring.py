@@ -246,13 +246,19 @@ def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:
 
 
 def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
-    """Return a candidate's results with policies, preferably from fresh seeds."""
-    phases: tuple[Phase, ...] = ("final", "search")
-    for phase in phases:
-        result = reference.history.result(phase, reference.candidate)
-        if slices := [slice for slice in result.slices if slice.policy] if result else []:
+    """Return a candidate's results with policies, preferably from the fresh seeds of the finals or of earlier ones."""
+    history, id = reference.history, reference.candidate
+    final, search = (history.result(phase, id) for phase in ("final", "search"))
+    used = [seed for seeds, _ in history.earlier_finals for seed in seeds]
+    earlier = [history.trained["final", id, seed] for seed in used if ("final", id, seed) in history.trained]
+    choices: list[tuple[Phase, Sequence[SliceResult]]] = [
+        ("final", final.slices if final else earlier),
+        ("search", search.slices if search else ()),
+    ]
+    for phase, found in choices:
+        if slices := [slice for slice in found if slice.policy]:
             return phase, slices
-    record = reference.history.record(reference.candidate)
+    record = history.record(id)
     why = f": {record.outcome}" if record and record.outcome else ""
     raise UsageError(f"{reference.candidate} of run {reference.folder.id} has no policy{why}", "name another candidate")
 

@@ -90,7 +90,14 @@ def check(task: TaskName, /, *files: Files, json: Json = False) -> int:
         results().print(_verdict_text(file, verdict))
     if not_available:
         results().print(Text(f"not available for {task}: {', '.join(not_available)}", "dim"))
-    next_steps((f"tasks show {task}", "the variables that a reward may read"))
+    steps = [(f"tasks show {task}", "the variables that a reward may read")]
+    if passed:
+        file = shlex.quote(str(files[0]))
+        steps = [
+            (f"train {task} --reward {file}", "trains it with several seeds"),
+            (f"run {task} --init {file}", "starts a search with it"),
+        ]
+    next_steps(*steps)
     return 0 if passed else 1
 
 
@@ -224,6 +231,7 @@ def _print_evaluation(evaluation: Evaluated) -> None:
         fitness = with_interval(policy.fitness) if policy.fitness else policy.problem
         table.add_row(str(policy.seed), fitness, percent_interval(policy.success), number(policy.before))
     results().print(table)
+    results().print("in the run: of this policy; a training's fitness also counts the one before it", style="dim")
     if evaluation.task_changed:
         results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
     outcome = f"{evaluation.id}: a policy could not be measured, so there is no fitness"

@@ -220,6 +220,8 @@ def feedback(ref: Reference, /, *remarks: Remarks, runs_dir: RunsDir = DEFAULT_R
     assert history.config is not None
     is_over, generation = bool(history.stop_reason or history.summary), history.feedback[-1].generation
     more = " --generations 1" if is_over or generation >= history.config.generations else ""
+    if history.config.model == BUILTIN:  # which reads no words
+        more += " --model MODEL"
     resume = f"resume {folder.word}{more}"
     if json:
         remarks_so_far = [remark.model_dump(mode="json") for remark in history.feedback]
@@ -229,6 +231,6 @@ def feedback(ref: Reference, /, *remarks: Remarks, runs_dir: RunsDir = DEFAULT_R
     ranks = "the answers still rank" if history.by_answers else "the task's own fitness still ranks"
     messages().print(f"{kept}; {ranks} candidates", soft_wrap=True)
     if history.config.model == BUILTIN:
-        messages().print("the built-in designer reads no words: resume with `--model`", soft_wrap=True)
+        messages().print("the built-in designer reads no words: a language model does (docs/models.md)", soft_wrap=True)
     next_steps((resume, "designs with them"))
     return 0

@@ -67,8 +67,10 @@ def race(run: Context, drafts: Mapping[str, str], make_trainer: Callable[[Traini
     training, env_steps = history.raced[chosen], sum(result.env_steps for result in others)
     kind = TRAINERS.get(training.trainer)
     notes = learner_notes(training.trainer, kind.recorded(training.settings))
+    steps, most = (each.env_steps for each in (training, next(iter(history.raced.values()))))
     told = {"learner": kind.learner, "learner_notes": notes, "drafts": tuple(sources) if drafts else ()}
-    outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, **told)
+    fewer = steps if steps < most else 0
+    outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, fewer_steps=fewer, **told)
     run.journal.record("settings-chosen", **outcome.model_dump(mode="json"))
 
 

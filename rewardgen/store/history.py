@@ -81,6 +81,8 @@ class Race(Frozen):
     """`learner` of the task card, by the chosen settings."""
     learner_notes: str = ""
     """`learner_notes` of the task card, by the chosen settings."""
+    fewer_steps: Count = 0
+    """Control steps of a training with the chosen settings, where they are fewer than the run's; else 0."""
 
     @property
     def text(self) -> str:
@@ -88,7 +90,8 @@ class Race(Frozen):
         reached = {name: "none" if value is None else number(value) for name, value in self.fitness.items()}
         others = ", ".join(f"`{name}`: {text}" for name, text in reached.items() if name != self.chosen)
         on = "the first drafts" if self.drafts else "the task's own rewards"
-        return f"settings `{self.chosen}`: {on} reach {reached[self.chosen]} ({others})"
+        steps = f"; each training has {self.fewer_steps:,} steps" if self.fewer_steps else ""
+        return f"settings `{self.chosen}`: {on} reach {reached[self.chosen]} ({others}){steps}"
 
 
 Changeable = Literal[

@@ -14,7 +14,7 @@ from rich.text import Text
 from rewardgen.core.formatting import percent
 from rewardgen.store.history import Summary
 from rewardgen.store.judgement_records import Judgement
-from rewardgen.view.facts import HEADINGS, closing_rows
+from rewardgen.view.facts import HEADINGS, NORMALISED, closing_rows
 from rewardgen.view.rows import Row
 
 _ID, _OPERATOR, _STATUS, _MERIT, _SUCCESS = 8, 10, 15, 16, 8
@@ -135,11 +135,13 @@ def judgement_text(judgement: Judgement) -> Text:
 
 def closing_table(summary: Summary) -> RenderableType:
     """The winner and the task's own rewards on the fresh seeds, and the conclusion."""
-    table = plain_table(*HEADINGS, right=HEADINGS[1:])
     rows = closing_rows(summary)
+    shown = [heading for heading in HEADINGS if heading != NORMALISED or any(row.normalised for row in rows)]
+    table = plain_table(*shown, right=HEADINGS[1:])
     for row in rows:
         fitness = Text(row.failure, "red") if row.failure else row.fitness
         name, style = f"{'★' if row.is_chosen else ' '} {row.id}", "bold green" if row.is_chosen else ""
-        table.add_row(name, fitness, row.success, row.normalised, row.seeds, style=style)
+        cells = dict(zip(HEADINGS, (name, fitness, row.success, row.normalised, row.seeds), strict=True))
+        table.add_row(*(cells[heading] for heading in shown), style=style)
     about = [Text(), Text(summary.conclusion), Text(f"The search stopped: {summary.reason}.", "dim")]
     return Group(*([table] if rows else []), *about)

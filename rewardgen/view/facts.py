@@ -255,7 +255,8 @@ MEASURED = (
     "The fitness of a seed is the mean over its last two checkpoints. A saved policy is the last one alone, so it may"
     " reach a little more or less: `rewardgen eval` measures it."
 )
-HEADINGS = ("reward", "fitness (IQM) [95 %]", "success [95 %]", "human-normalised", "seeds")
+NORMALISED = "human-normalised"
+HEADINGS: tuple[str, ...] = ("reward", "fitness (IQM) [95 %]", "success [95 %]", NORMALISED, "seeds")
 
 
 class ClosingRow(NamedTuple):

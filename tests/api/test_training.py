@@ -8,16 +8,19 @@ from pathlib import Path
 import pytest
 
 import rewardgen
-from rewardgen.api.measuring import Evaluated, Measurement
+from rewardgen.api.measuring import Evaluated, Measurement, _trained
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
 from rewardgen.core.statistics import Interval
 from rewardgen.reward.export import reward_in
+from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.run_folder import TRAINING
+from rewardgen.store.run_folder import TRAINING, RunFolder
+from rewardgen.view.reference import Reference
 from tests.api.test_environment import MINE
 from tests.e2e.command import POINT
 from tests.tasks.files import point
+from tests.ui.story import events
 
 STEPS = 1024
 
@@ -215,6 +218,17 @@ def test_a_policy_that_cannot_be_measured_is_no_failed_seed(monkeypatch, capfd):
     shown = capfd.readouterr().out
     assert "its file is damaged" in shown
     assert shown.endswith("\ng00-k1: a policy could not be measured, so there is no fitness\n")
+
+
+def test_a_winner_of_earlier_finals_is_measured_by_its_policies_of_these(tmp_path):
+    history = History()
+    for event in events():
+        history.apply(event)
+    assert history.summary and history.summary.chosen
+    history.earlier_finals.append((history.final_seeds, history.summary))
+    history.extra_seeds.clear()  # the next finals are about to begin
+    phase, slices = _trained(Reference(RunFolder(tmp_path), history, history.summary.chosen))
+    assert phase == "final" and {each.seed for each in slices} <= {*history.final_seeds}
 
 
 def test_the_commands_tell_the_same_as_python(run, capfd, tmp_path):

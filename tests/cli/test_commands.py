@@ -131,6 +131,7 @@ def test_check_accepts_a_sound_reward_and_rejects_a_flawed_one_with_a_hint(rewar
 
 def test_check_of_sound_rewards_only_exits_with_0(rewardgen, tmp_path):
     (tmp_path / "sound.py").write_text(REWARD)
+    assert f"next: rewardgen train {POINT} --reward sound.py" in rewardgen("check", POINT, "sound.py").stderr
     done = rewardgen("check", POINT, "sound.py", "--json")
     assert done.returncode == 0
     told = json.loads(done.stdout)

@@ -31,6 +31,14 @@ def test_on_a_finished_run_the_command_that_has_it_go_on_is_told(rewardgen, fini
     assert [each["text"] for each in told["feedback"]] == ["slower", "lower"]
 
 
+def test_a_run_of_the_built_in_designer_is_told_to_go_on_with_a_model(rewardgen, tmp_path):
+    first, *rest = events()
+    config = {**first.data["config"], "model": "builtin"}
+    write_run(tmp_path / "runs", [first.model_copy(update={"data": first.data | {"config": config}}), *rest])
+    done = rewardgen("feedback", "latest", "slower")
+    assert "reads no words" in done.stderr and "--generations 1 --model MODEL" in done.stderr
+
+
 def test_on_an_interrupted_run_plain_resume_is_enough(rewardgen, tmp_path):
     write_run(tmp_path / "runs", events()[:9])
     done = rewardgen("feedback", "latest", "slower")

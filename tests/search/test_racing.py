@@ -177,6 +177,7 @@ def test_a_whole_run_trains_with_the_settings_that_won(tmp_path):
     assert set(past.race.fitness) == {"usual", "dense", "sac"} and None not in past.race.fitness.values()
     settings = past.training.settings
     if past.race.chosen == "sac":
+        assert "each training has 1,024 steps" in past.race.text
         assert past.training.trainer == "sac" and past.card.learner == "SAC" and past.card.env_steps == 1024
     else:
         assert settings["recompute_advantages"] == (past.race.chosen == "dense")
