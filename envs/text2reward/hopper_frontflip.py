@@ -1,6 +1,6 @@
 """Text2Reward's hopper front flip: the backflip the other way round.
 
-The human reward reaches 0.76 and 1.00 with two seeds; turning over and standing, but not still, would be worth 0.75.
+The human reward solves it with three of five seeds: 0.76, 1.00, 0.41, 1.00, 0.95.
 """
 
 import torch

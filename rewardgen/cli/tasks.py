@@ -129,7 +129,8 @@ def _report(file: str, report: dict[str, Any]) -> Text:
         text.append(f"{position}. ", "red").append(f"{problem['what']}\n")
         text.append(f"   hint: {problem['hint']}\n" if problem["hint"] else "", "dim")
     for name, value in report["measured"].items():
-        text.append(f"{name}: ", "dim").append(f"{_plain(value)}\n")
+        if value != []:  # of a metric that cannot be called yet
+            text.append(f"{name.replace('_', ' ')}: ", "dim").append(f"{_plain(value)}\n")
     for note in report["notes"]:
         text.append("note: ", "yellow").append(f"{note['what']}\n").append(f"   hint: {note['hint']}\n", "dim")
     if report["printed"]:
@@ -142,7 +143,7 @@ def _report(file: str, report: dict[str, Any]) -> Text:
 
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(item)}" for key, item in value.items() if item != {})
+        return ", ".join(f"{key.replace('_', ' ')} {_plain(item)}" for key, item in value.items() if item != {})
     if isinstance(value, list):
         return "".join(f"\n  {_plain(item)}" for item in value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
