@@ -128,5 +128,5 @@ def _compared(answer: Comparison) -> str:
 
 def _opened(phase: str, seeds: Mapping[str, Sequence[int]]) -> str:
     if phase == "search":
-        return f"one more seed for the leaders {', '.join(seeds)}, which are within noise"
+        return f"one more seed for {', '.join(seeds)}: the leaders are within noise"
     return f"{count(max(map(len, seeds.values())), 'fresh seed')} for {', '.join(seeds)}"
