@@ -127,8 +127,8 @@ class RunConfig(Frozen):
     target_fitness: float | Literal["human"] | None = None
     """Fitness at which the search stops; `human`: stop once a candidate beats the human reward by more than noise."""
     max_minutes: float | None = Field(default=None, gt=0)
-    """Limit on the wall-clock time of the run. Once a candidate has been trained, the search stops, trainings included, in
-    time for the finals, which are estimated from the trainings so far."""
+    """Limit on the wall-clock time of the run. Once a candidate has been trained, the search stops, trainings included,
+    in time for the finals, which are estimated from the trainings so far."""
     max_steps: int | None = Field(default=None, ge=1000)
     """Limit on the control steps of all trainings of the run, with a reserve for the finals. The first generation is
     always trained."""
