@@ -1,6 +1,6 @@
 """The DeepMind Control Suite's `finger-turn_hard`, on its own model (Tassa et al. 2018, arXiv:1801.00690).
 
-The human reward reaches 0.78, 0.77, 0.84 and 0.86 with SAC, in half an hour of a core each.
+The human reward reaches 0.78, 0.77, 0.84 and 0.86 with SAC, in 15 to 30 minutes of a core each.
 """
 
 import math

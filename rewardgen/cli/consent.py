@@ -71,12 +71,11 @@ def require_consent_to_file(file: Path, configs: Collection[RunConfig], names: C
 
 def confirm_price(configs: Collection[RunConfig]) -> None:
     """Ask before runs that have no price limit and may cost more than a dollar together."""
-    costs = [
-        cost for cost in (forecast(config, measured=False).cost_usd for config in filter(_is_priced, configs)) if cost
-    ]
+    priced = [*filter(_is_priced, configs)]
+    costs = [cost for cost in (forecast(config, measured=False).cost_usd for config in priced) if cost]
     low, high = sum(cost.low for cost in costs), sum(cost.high for cost in costs)
     if high > ASK_ABOVE_USD:
-        runs = "this run" if len(configs) == 1 else f"these {len(configs)} runs"
+        runs = "this run" if len(priced) == 1 else f"these {len(priced)} runs"
         question = f"the calls of {runs} may cost {low:.2f} to {high:.2f} USD"
         confirm(question, "limit the price with `--max-cost`, or `max_cost` in a file")
 

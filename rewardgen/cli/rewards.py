@@ -231,7 +231,9 @@ def _print_evaluation(evaluation: Evaluated) -> None:
         fitness = with_interval(policy.fitness) if policy.fitness else policy.problem
         table.add_row(str(policy.seed), fitness, percent_interval(policy.success), number(policy.before))
     results().print(table)
-    results().print("in the run: of this policy; a training's fitness also counts the one before it", style="dim")
+    results().print(
+        "in the run: of this checkpoint alone; a training's fitness is the mean of its last two", style="dim"
+    )
     if evaluation.task_changed:
         results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
     outcome = f"{evaluation.id}: a policy could not be measured, so there is no fitness"

@@ -67,9 +67,9 @@ def race(run: Context, drafts: Mapping[str, str], make_trainer: Callable[[Traini
     training, env_steps = history.raced[chosen], sum(result.env_steps for result in others)
     kind = TRAINERS.get(training.trainer)
     notes = learner_notes(training.trainer, kind.recorded(training.settings))
-    steps, most = (each.env_steps for each in (training, next(iter(history.raced.values()))))
     told = {"learner": kind.learner, "learner_notes": notes, "drafts": tuple(sources) if drafts else ()}
-    fewer = steps if steps < most else 0
+    usual = next(iter(history.raced.values()))
+    fewer = training.env_steps if training.env_steps < usual.env_steps else 0
     outcome = Race(chosen=chosen, fitness=fitness, env_steps=env_steps, fewer_steps=fewer, **told)
     run.journal.record("settings-chosen", **outcome.model_dump(mode="json"))
 

@@ -66,8 +66,8 @@ def test_whole_episodes_equal_the_suites(name, scale):
         theirs.append(env.step(action))
     same(torch.cat([each.final_observation for each in ours]), [flat(each.observation) for each in theirs])
     inputs = {name: torch.cat([each.inputs[name] for each in ours]) for name in ours[0].inputs}
-    in_target = inputs.get("distance", torch.ones(1)) <= 0.0  # of the finger, whose human reward is not the Suite's
-    paid = in_target.double() if name == "finger_turn_hard" else total_reward(task, inputs)
+    # The finger's human reward is not the Suite's.
+    paid = (inputs["distance"] <= 0.0).double() if name == "finger_turn_hard" else total_reward(task, inputs)
     same(paid, [each.reward for each in theirs])
     ended = [bool(each.truncated[0]) for each in ours]
     assert ended == [each.last() for each in theirs] == [False] * 999 + [True]

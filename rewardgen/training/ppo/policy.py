@@ -40,7 +40,10 @@ class StackedPolicy:
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Mean actions (S * N, A) in actuator units, within their range, for observations (S * N, O), slice-major."""
+        """Mean actions (S * N, A) in actuator units, within their range, for observations (S * N, O), slice-major.
+
+        Where actions are choices, they are 1 for the chosen option of each group and 0 for the others.
+        """
         mean = self._networks.policy(self._normaliser(observation.unflatten(0, (self.slices, -1))))
         if self._choices:
             return chosen(mean.flatten(0, 1), self._choices)
@@ -71,7 +74,7 @@ class PpoPolicy:
     variance: Tensor  # of the observations, (O,) float64
     action_low: Tensor
     action_high: Tensor
-    choices: tuple[int, ...] = ()
+    choices: tuple[int, ...] = ()  # sizes of the groups of outputs of which the largest wins
 
     @property
     def observation_size(self) -> int:
