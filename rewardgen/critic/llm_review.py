@@ -39,6 +39,15 @@ def _name_or_none(text: Any) -> Any:
     return None if isinstance(text, str) and not (len(text) <= _LONGEST_NAME and text.isprintable()) else text
 
 
+def _lowered(text: Any) -> Any:
+    return text.lower() if isinstance(text, str) else text
+
+
+def _number_or_none(line: Any) -> Any:
+    """Return None for several lines, or none that can be read; the objection counts without them."""
+    return line if isinstance(line, int) or (isinstance(line, str) and line.isdecimal()) else None
+
+
 _Text = Annotated[str, AfterValidator(lambda text: visible(text)[:_MOST_EVIDENCE])]
 
 
@@ -46,8 +55,8 @@ class _Check(Frozen):
     """The answer to one item of the checklist."""
 
     item: _Item
-    verdict: Literal["pass", "warn", "veto"]
-    line: int | None = None
+    verdict: Annotated[Literal["pass", "warn", "veto"], BeforeValidator(_lowered)]
+    line: Annotated[int | None, BeforeValidator(_number_or_none)] = None
     component: Annotated[str | None, BeforeValidator(_name_or_none)] = None
     evidence: _Text = ""
     fix: _Text = ""
@@ -113,8 +122,11 @@ def no_reading(why: str, hint: str) -> Finding:
 
 
 def _check(entry: object) -> _Check | None:
+    if not isinstance(entry, dict):
+        return None
     try:
-        return _Check.model_validate(entry)
+        # Models add keys of their own.
+        return _Check.model_validate({name: entry[name] for name in _Check.model_fields if name in entry})
     except (ValidationError, RewardgenError):
         return None
 

@@ -8,6 +8,7 @@ is the JSON of `claude -p --output-format json` or of `codex exec --json`, usage
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import IO, Any
 
@@ -177,7 +179,7 @@ class _Event(BaseModel):
     total_cost_usd: NonNegativeFloat | None = None
     usage: _Counts = _Counts()
     item: dict[str, Any] = {}
-    error: dict[str, Any] = {}
+    error: dict[str, Any] | None = None
 
 
 def _read(text: str, sent: Usage) -> tuple[str, Usage, str]:
@@ -185,14 +187,12 @@ def _read(text: str, sent: Usage) -> tuple[str, Usage, str]:
 
     Usage that the output does not tell is estimated, with the tokens `sent`.
     """
-    try:
-        events = [_Event.model_validate_json(line) for line in text.splitlines() if line.strip()]
-    except ValidationError:
-        events = []
-    if not events or not events[-1].type.startswith(("result", "turn.")):
+    events = list(_events(text))
+    ends = [event for event in events if event.type.startswith(("result", "turn."))]
+    if not ends:
         written = tokens_in(text)
         return text, sent + Usage(completion_tokens=written, estimated_tokens=written), ""
-    last, counts = events[-1], events[-1].usage
+    last, counts = ends[-1], ends[-1].usage
     messages = [event.item.get("text", "") for event in events if event.item.get("type") == "agent_message"]
     reply = last.result or str(messages[-1] if messages else "")
     usage = Usage(
@@ -202,4 +202,14 @@ def _read(text: str, sent: Usage) -> tuple[str, Usage, str]:
         cost_usd=last.total_cost_usd,
         calls=1,
     )
-    return reply, usage, (reply or "no reason given") if last.is_error else str(last.error.get("message", ""))
+    return reply, usage, (reply or "no reason given") if last.is_error else str((last.error or {}).get("message", ""))
+
+
+def _events(text: str) -> Iterator[_Event]:
+    """Yield the events in an agent's output: one JSON a line, or a list of them all; other lines do not count."""
+    for line in text.splitlines():
+        with suppress(ValueError, RecursionError):
+            read = json.loads(line)
+            for entry in read if isinstance(read, list) else [read]:
+                with suppress(ValidationError):
+                    yield _Event.model_validate(entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from rewardgen.core.errors import BudgetExhausted, UsageError
@@ -15,8 +16,6 @@ CHARACTERS_PER_TOKEN = 3.0
 """Bytes per token for estimates, on the safe side: English and Python take about 4."""
 
 _POLL_S = 0.1
-_EMPTY = Usage()
-
 
 _PICTURE_TOKENS = 300
 """Tokens of a small picture, on the safe side: 70 to 260 with most providers."""
@@ -53,15 +52,18 @@ def estimated_usage(request: LLMRequest, completion: int, cost_usd: float | None
 class Budget:
     """Grant a call if it fits beside the upper bounds of all calls in flight; else wait until these are settled.
 
-    The limits, None for none, hold for price and tokens of all calls, those `spent` in earlier sessions of the run too.
+    The limits, None for none, hold for price and tokens of all calls, those `spent` in earlier sessions of the run too;
+    calls without a known price do not count for the price.
     Safe to use from several threads and event loops.
     """
 
-    def __init__(self, max_cost_usd: float | None = None, max_tokens: int | None = None, spent: Usage = _EMPTY) -> None:
+    def __init__(
+        self, max_cost_usd: float | None = None, max_tokens: int | None = None, spent: Sequence[Usage] = ()
+    ) -> None:
         self._max_cost_usd = max_cost_usd
         self._max_tokens = max_tokens
-        self.spent = spent
-        """Usage of the settled calls."""
+        self.spent = list(spent)
+        """Usages of the settled calls."""
         self._in_flight: list[Usage] = []
         self._lock = threading.Lock()
 
@@ -81,9 +83,9 @@ class Budget:
 
     def _reserved(self, estimate: Usage) -> bool:
         with self._lock:
-            if excess := self._excess(self.spent + estimate):
+            if excess := self._excess([estimate]):
                 raise BudgetExhausted(*excess)
-            fits = not self._excess(self.spent + estimate, *self._in_flight)
+            fits = not self._excess([estimate, *self._in_flight])
             if fits:
                 self._in_flight.append(estimate)
             return fits
@@ -92,19 +94,23 @@ class Budget:
         """Replace a reservation by the usage of the call."""
         with self._lock:
             self._in_flight.remove(estimate)
-            self.spent = self.spent + actual
+            self.spent.append(actual)
 
-    def _excess(self, *usages: Usage) -> tuple[str, str] | None:
-        """Return message and hint if these usages together exceed a limit."""
-        total = sum(usages, start=Usage())
-        cost, spent = total.cost_usd or 0.0, self.spent.cost_usd or 0.0
-        if self._max_tokens is not None and total.tokens > self._max_tokens:
-            room = f"{self.spent.tokens} are spent, it may take {total.tokens - self.spent.tokens}"
+    def _excess(self, further: Sequence[Usage]) -> tuple[str, str] | None:
+        """Return message and hint if these usages beside the settled ones exceed a limit."""
+        tokens, more = (sum(usage.tokens for usage in usages) for usages in (self.spent, further))
+        if self._max_tokens is not None and tokens + more > self._max_tokens:
+            room = f"{tokens} are spent, it may take {more}"
             return f"the limit of {self._max_tokens} tokens leaves no room for a call: {room}", "raise `--max-tokens`"
-        if self._max_cost_usd is not None and cost > self._max_cost_usd:
-            room = f"{spent:.4f} are spent, it may take {cost - spent:.4f}"
+        spent, cost = _known_cost(self.spent), _known_cost(further)
+        if self._max_cost_usd is not None and spent + cost > self._max_cost_usd:
+            room = f"{spent:.4f} are spent, it may take {cost:.4f}"
             return f"the limit of {self._max_cost_usd:g} USD leaves no room for a call: {room}", "raise `--max-cost`"
         return None
+
+
+def _known_cost(usages: Iterable[Usage]) -> float:
+    return sum(usage.cost_usd or 0.0 for usage in usages)
 
 
 class PricedLLM(LLM, Protocol):

@@ -14,7 +14,7 @@ from rewardgen.core.config import BUILTIN, RunConfig, split_models
 from rewardgen.core.errors import UsageError, nearest
 from rewardgen.core.text import one_line
 from rewardgen.llm.agent import AgentLLM, lasting_command
-from rewardgen.llm.archive import ArchivedLLM, archived_usage, slug
+from rewardgen.llm.archive import ArchivedLLM, read_archive, slug
 from rewardgen.llm.budget import Budget, BudgetedLLM, prompt_tokens
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.mailbox import MailboxLLM
@@ -91,7 +91,7 @@ class RetryingLLM:
         *,
         attempts: int = 6,
         first_wait_s: float = 1.0,
-        longest_wait_s: float = 60.0,
+        longest_wait_s: float = 300.0,
     ) -> None:
         self._inner, self._note = inner, note
         self._noted: set[tuple[str, int]] = set()
@@ -109,17 +109,19 @@ class RetryingLLM:
                 if not error.transient:
                     raise
                 number += 1
-                if number > self._attempts:
+                attempts = min(self._attempts, error.attempts or self._attempts)
+                if number > attempts:
                     # The message stays as archived: later prompts quote it, and a replay must send the same prompts.
-                    last = f"this was the last of {self._attempts} attempts"
+                    last = f"this was the last of {attempts} attempts"
                     hint = f"{error.hint}; {last}" if error.hint else last
                     raise CallFailed(error.message, hint, transient=False) from error
                 # Jitter keeps calls that failed together from coming back together.
                 jittered_s = wait_s * random.uniform(0.5, 1.0)
-                pause_s = min(max(jittered_s, error.retry_after_s or 0.0), self._longest_wait_s)
+                asked_s = (error.retry_after_s or 0.0) * random.uniform(1.0, 1.2)
+                pause_s = min(max(jittered_s, asked_s), self._longest_wait_s)
                 if (error.message, number) not in self._noted:
                     self._noted.add((error.message, number))
-                    again = f"try {number} of {self._attempts} in {pause_s:.0f} s"
+                    again = f"try {number} of {attempts} in {pause_s:.0f} s"
                     self._note(f"{request.label}: {one_line(error.message)}; {again}")
                 await asyncio.sleep(pause_s)
                 wait_s *= 2
@@ -179,7 +181,7 @@ def make_llm(config: RunConfig, folder: RunFolder, note: Note = silent, *, keyle
         CredentialsError: The provider's key is not set.
         RunFolderError: The run to replay does not exist or has no recorded calls.
     """
-    budget = Budget(config.max_cost, config.max_tokens, archived_usage(folder.calls))
+    budget = Budget(config.max_cost, config.max_tokens, [call.usage for call in read_archive(folder.calls)])
     default = config.models if config.model != BUILTIN else ()
     names = {DEFAULT: default, CRITIC: (config.critic_model,), JUDGE: (judging_model(config.judge),)}
     models: dict[str, list[_Model]] = {}

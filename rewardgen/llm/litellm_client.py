@@ -31,6 +31,8 @@ PLACEHOLDER_KEY = "no-key"
 
 _REASONING_TOKENS = {"low": 4096, "medium": 8192, "high": 24_576, "xhigh": 49_152, "max": 49_152}
 """Room for the reasoning of a call, beside its reply, by effort."""
+_THOUGHTS = re.compile(r"^.*</think(ing)?>", re.DOTALL)
+"""The reasoning before a reply, with its closing tag."""
 _FORM_REFUSED = (400, 422, 501)
 """Statuses by which servers refuse the form of a reply."""
 
@@ -114,7 +116,8 @@ class LiteLLMClient:
             try:
                 response = await asyncio.wait_for(self._call(endpoint, request), self._timeout_s)
                 choice = response.choices[0]
-                text = _without_keys(choice.message.content or "")
+                written = _without_keys(choice.message.content or "")
+                refused = bool(getattr(choice.message, "refusal", None))
                 reason = _without_keys(str(choice.finish_reason or "none given"))
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
                 if endpoint.api_base and not self._answered and _never_sent(error):
@@ -122,13 +125,18 @@ class LiteLLMClient:
                     raise ModelError(f"no server at {endpoint.api_base}", hint) from error
                 explained = _explain(error, endpoint, self._timeout_s)
                 if isinstance(explained, CallFailed) and not _nothing_taken(error):
-                    explained.usage = self.sent(request)
+                    # Providers bill a reply that comes too late as a whole.
+                    explained.usage = self.estimate(request) if _timed_out(error) else self.sent(request)
                 raise explained from error
         self._answered = True
-        usage = _usage(response, text, endpoint.model, self.sent(request))
+        text, usage = _without_thoughts(written), _usage(response, written, endpoint.model, self.sent(request))
         if not text.strip():
             message = f"{endpoint.model} sent an empty reply (finish reason: {visible(reason)[:80]})"
-            raise (CallRefused if reason == "content_filter" else CallFailed)(message, usage=usage)
+            if refused or reason == "content_filter":
+                raise CallRefused(message, usage=usage)
+            hint = "reasoning took all its tokens: give an `--effort`, which adds room, or a lower one"
+            cut = reason == "length"
+            raise CallFailed(message, hint if cut else "", usage=usage, transient=not cut)
         latency_s = round(time.monotonic() - started, 3)
         model = _without_keys(str(response.model or endpoint.model))
         return Reply(text=text, model=model, usage=usage, latency_s=latency_s, cut=reason == "length")
@@ -327,6 +335,12 @@ _SAID_FIRST = 40
 _PASSING = (408, 409, 425, 429)
 """Statuses below 500 after which the same request may succeed."""
 
+_LATE_ATTEMPTS = 2
+"""Attempts at a call that takes too long: each may be billed as a whole."""
+
+_LIMITED_S = 15.0
+"""Wait after a refusal for too many requests, where the server names none: most limits are per minute [s]."""
+
 _NEVER_SENT = ("ConnectError", "ConnectTimeout", "ClientConnectorError")
 """Errors of HTTP clients when nobody listens at an address."""
 
@@ -340,8 +354,9 @@ def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardge
     if (response := _response(error)) is not None and 300 <= response.status_code < 400:
         to = one_line(_without_keys(response.headers.get("Location", "another address")), 100)
         return ModelError(f"{place} redirects to {to}", "give the address that answers with `--api-base`")
-    if isinstance(error, TimeoutError) or kind == "Timeout":
-        return CallFailed(f"{endpoint.model} did not answer within {timeout_s:g} s", "raise `--call-timeout-s`")
+    if _timed_out(error):
+        message = f"{endpoint.model} did not answer within {timeout_s:g} s"
+        return CallFailed(message, "raise `--call-timeout-s`", attempts=_LATE_ATTEMPTS)
     if status in (401, 402, 403) or _NO_KEY.search(words):
         key = f"{endpoint.provider.upper()}_API_KEY"  # some providers have others
         hint = f"check the account and the key: `export {key}=...`" if key in os.environ else "check your credentials"
@@ -351,7 +366,14 @@ def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardge
     refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
     if refused or kind in ("ContentPolicyViolationError", "ContextWindowExceededError"):
         return CallRefused(f"{endpoint.model} refused the request: {detail}", "choose another model with `--model`")
-    return CallFailed(f"call of {endpoint.model} failed: {detail}", retry_after_s=_retry_after_s(error))
+    wait_s = _retry_after_s(error)
+    if wait_s is None and status == 429:
+        wait_s = _LIMITED_S
+    return CallFailed(f"call of {endpoint.model} failed: {detail}", retry_after_s=wait_s)
+
+
+def _timed_out(error: BaseException) -> bool:
+    return isinstance(error, TimeoutError) or type(error).__name__ == "Timeout"
 
 
 def _never_sent(error: BaseException) -> bool:
@@ -404,6 +426,12 @@ def _without_keys(text: str) -> str:
         if name.endswith("_API_KEY") and len(value) > 7:
             text = text.replace(value, "***")
     return text
+
+
+def _without_thoughts(text: str) -> str:
+    """Return a reply without the reasoning that some servers leave in it; a template may have opened it unseen."""
+    answer = _THOUGHTS.sub("", text)
+    return "" if answer.lstrip().startswith(("<think>", "<thinking>")) else answer
 
 
 def _model_hint(endpoint: Endpoint) -> str:

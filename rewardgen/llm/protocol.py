@@ -47,7 +47,8 @@ class CallFailed(RewardgenError):
         hint: The fix.
         usage: Usage of the call: an empty reply is paid for too.
         transient: True if the same call may succeed later.
-        retry_after_s: Wait that the server asks for before the next attempt [s]; None if unknown.
+        retry_after_s: Wait before the next attempt, such as the server asks for [s]; None if unknown.
+        attempts: Most attempts at a fault that rarely passes; None for as many as at any.
     """
 
     def __init__(
@@ -58,11 +59,13 @@ class CallFailed(RewardgenError):
         usage: Usage | None = None,
         transient: bool = True,
         retry_after_s: float | None = None,
+        attempts: int | None = None,
     ) -> None:
         super().__init__(message, hint)
         self.usage = usage or Usage()
         self.transient = transient
         self.retry_after_s = retry_after_s
+        self.attempts = attempts
 
 
 class CallRefused(CallFailed):

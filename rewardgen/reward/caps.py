@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 MAX_ITERATIONS = 10_000
 """Loop iterations in one call of a reward."""
+_TOO_MANY = f"more than {MAX_ITERATIONS} loop iterations in one call"
 _ELEMENTS = 1_000_000
 _ELEMENTS_PER_ENV = 256
 _INPUTS_PER_ENV = 4
@@ -43,7 +44,7 @@ class Caps(TorchFunctionMode):
         for item in items:
             self._iterations -= 1
             if self._iterations < 0:
-                raise ValueError(f"more than {MAX_ITERATIONS} loop iterations in one call")
+                raise ValueError(_TOO_MANY)
             yield item
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -59,6 +60,14 @@ class Caps(TorchFunctionMode):
     def _check(self, elements: int) -> None:
         if elements > self._elements:
             raise SizeError(f"a tensor of {elements:.3g} elements is too large, the limit is {self._elements}")
+
+
+def bounded_range(*bounds: int) -> range:
+    """Return a range as short as loops may be: `sum` and the like count nothing, and no time limit interrupts them."""
+    numbers = range(*bounds)
+    if len(numbers) > MAX_ITERATIONS:
+        raise ValueError(_TOO_MANY)
+    return numbers
 
 
 def _requested(name: str, operands: tuple[Any, ...], options: Mapping[str, Any]) -> int:

@@ -8,6 +8,8 @@ import re
 import textwrap
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 _ENTRY = re.compile(r"^[ \t]*(async[ \t]+)?def[ \t]+compute_reward\b", re.MULTILINE)
@@ -17,6 +19,8 @@ _FENCE = re.compile(r"[ \t>]*(`{3,}+|~{3,}+)([^`\n]*)$")  # possessive: linear t
 # A line of code outside a fence: indented, a comment, a bracket, an import, a definition, a constant.
 _CODE_LINE = re.compile(r"\s|#|[)\]}@]|(import|from|def|class|async|if|for|return)\b|[A-Za-z_]\w*\s*(:[^=]+)?=[^=]|$")
 _MAX_REPLY = 1_000_000
+_MOST_BRACES = 500
+"""Braces of a text at which JSON may begin."""
 _MOST_PARSED = 24_000
 """Longest text that is parsed [characters]; longer rewards are refused."""
 
@@ -44,15 +48,20 @@ def fenced_blocks(reply: str) -> list[str]:
 
 
 def json_object(text: str) -> dict[str, Any] | None:
-    """Return the JSON object in a reply: its last fenced block that is one, else from first to last brace."""
-    for block in (*reversed(fenced_blocks(text)), text[text.find("{") : text.rfind("}") + 1]):
-        try:
-            value = json.loads(block)
-        except (ValueError, RecursionError):
+    """Return the JSON object in a reply: its last fenced block that is one, else the longest in its text."""
+    for block in reversed(fenced_blocks(text)):
+        with suppress(ValueError, RecursionError):
+            if isinstance(value := json.loads(block), dict):
+                return value
+    found, length, end = None, 0, 0
+    for brace in islice(re.finditer("{", text), _MOST_BRACES):
+        if brace.start() < end:
             continue
-        if isinstance(value, dict):
-            return value
-    return None
+        with suppress(ValueError, RecursionError):
+            value, end = json.JSONDecoder().raw_decode(text, brace.start())
+            if end - brace.start() > length:
+                found, length = value, end - brace.start()
+    return found
 
 
 def _text(reply: str) -> str:

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.reward import vocabulary
-from rewardgen.reward.caps import Caps
+from rewardgen.reward.caps import Caps, bounded_range
 from rewardgen.reward.contract import FINITE_HINT, Components, RewardError, checked_components
 from rewardgen.reward.language import check_language
 from rewardgen.reward.numpy_aliases import NUMPY
@@ -242,6 +242,7 @@ def _import(name: str, _globals: object = None, _locals: object = None, names: A
 
 _BUILTINS = {
     **{name: getattr(builtins, name) for name in vocabulary.BUILTINS | vocabulary.RAISED},
+    "range": bounded_range,
     "__import__": _import,
 }
 

@@ -83,8 +83,19 @@ def test_the_json_may_stand_in_a_code_fence_with_words_around_it():
     assert len(parse_reading(text)) == 1
 
 
+def test_words_with_braces_before_the_json_do_not_hide_it():
+    (finding,) = parse_reading(f'The reward returns {{"speed": speed}} or {{}}.\n\n{reply(check())}\nDone {{now}}.')
+    assert finding.severity == "reject"
+
+
+@pytest.mark.parametrize("habit", [{"line": "3-5"}, {"line": [3, 4]}, {"verdict": "VETO"}, {"score": 10}], ids=str)
+def test_habits_of_models_lose_no_veto(habit):
+    (finding,) = parse_reading(reply(check(**habit)))
+    assert (finding.severity, finding.line) == ("reject", None)
+
+
 def test_entries_out_of_form_are_counted_and_the_rest_counts():
-    found = parse_reading(reply(check("style"), check(score=10), check()))
+    found = parse_reading(reply(check("style"), check(verdict="maybe"), check()))
     assert [each.detector for each in found] == ["read-meaning", "no-reading"]
     assert "2 of the 8 entries" in found[1].message
 

@@ -164,6 +164,20 @@ def test_usage_that_claude_tells_is_counted_with_its_price(tmp_path):
     assert (usage.cost_usd, usage.estimated_tokens) == (0.02, 0)
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        f"print(json.dumps([{{'type': 'system'}}, {CLAUDE!r}]))",
+        f"print('a warning'); print(json.dumps({CLAUDE!r}))",
+        f"print(json.dumps({CLAUDE!r} | {{'error': None}}))",
+    ],
+    ids=["a list of all events", "after a warning", "no error"],
+)
+def test_the_result_is_found_however_talkative_the_agent(tmp_path, printed):
+    reply = ask_one(agent_llm(tmp_path, printed))
+    assert (reply.text, reply.usage.cost_usd) == ("a reward", 0.02)
+
+
 def test_usage_that_codex_tells_is_counted(tmp_path):
     reply = ask_one(agent_llm(tmp_path, f"for event in {CODEX!r}: print(json.dumps(event))"))
     usage = reply.usage

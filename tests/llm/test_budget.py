@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted
-from rewardgen.llm.archive import ArchivedLLM, archived_usage
+from rewardgen.llm.archive import ArchivedLLM, read_archive
 from rewardgen.llm.budget import Budget, BudgetedLLM
 from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
@@ -15,6 +15,10 @@ from tests.llm.requests import ask, ask_one, request
 
 def tokens(count, cost=0.0):
     return Usage(prompt_tokens=count, cost_usd=cost, calls=1)
+
+
+def taken(budget):
+    return sum(usage.tokens for usage in budget.spent)
 
 
 class Priced:
@@ -64,7 +68,7 @@ def test_calls_in_flight_count_with_what_they_may_take():
     results = ask(BudgetedLLM(llm, budget), *calls(6))
     assert llm.most == 2
     assert sum(isinstance(each, Reply) for each in results) == 2
-    assert budget.spent.tokens == 80
+    assert taken(budget) == 80
 
 
 def test_call_waits_for_those_in_flight_and_is_made_if_they_took_less():
@@ -73,19 +77,25 @@ def test_call_waits_for_those_in_flight_and_is_made_if_they_took_less():
     results = ask(BudgetedLLM(llm, budget), *calls(4))
     assert all(isinstance(each, Reply) for each in results)
     assert llm.most == 1
-    assert budget.spent.tokens == 20
+    assert taken(budget) == 20
 
 
 def test_failed_call_counts_with_what_it_took_and_frees_the_rest():
     budget = Budget(max_tokens=100)
     results = ask(BudgetedLLM(Priced(tokens(90), tokens(10), failing=True), budget), *calls(2))
     assert all(isinstance(each, CallFailed) for each in results)
-    assert budget.spent.tokens == 20
+    assert taken(budget) == 20
 
 
 def test_what_earlier_sessions_spent_counts():
     with pytest.raises(BudgetExhausted):
-        ask_one(BudgetedLLM(Priced(tokens(20), tokens(20)), Budget(max_tokens=100, spent=tokens(90))))
+        ask_one(BudgetedLLM(Priced(tokens(20), tokens(20)), Budget(max_tokens=100, spent=[tokens(90)])))
+
+
+def test_earlier_calls_without_a_price_leave_the_limit_on_cost_in_force():
+    budget = Budget(max_cost_usd=0.5, spent=[tokens(9, cost=None), tokens(9, cost=0.3)])
+    with pytest.raises(BudgetExhausted, match=r"0\.3000 are spent"):
+        ask_one(BudgetedLLM(Priced(tokens(1, cost=0.4), tokens(1, cost=0.4)), budget))
 
 
 def test_interrupted_call_frees_its_reservation():
@@ -99,7 +109,7 @@ def test_interrupted_call_frees_its_reservation():
         await asyncio.gather(call, return_exceptions=True)
 
     asyncio.run(interrupted())
-    assert budget.spent.tokens == 0
+    assert taken(budget) == 0
     assert isinstance(ask(llm, request())[0], Reply)
 
 
@@ -117,7 +127,8 @@ def test_limits_hold_over_sessions_whatever_a_server_counts(tmp_path, odd, limit
     with ChatServer(odd) as server:
         for _ in range(2):
             client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
-            archive = ArchivedLLM(BudgetedLLM(client, Budget(**limits, spent=archived_usage(tmp_path))), tmp_path)
+            spent = [call.usage for call in read_archive(tmp_path)]
+            archive = ArchivedLLM(BudgetedLLM(client, Budget(**limits, spent=spent)), tmp_path)
             results += ask(RetryingLLM(archive, attempts=2, first_wait_s=0.0), *calls(12))
     usage = archive.usage()
     assert any(isinstance(each, BudgetExhausted) for each in results)

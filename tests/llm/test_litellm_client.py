@@ -127,6 +127,39 @@ def test_unknown_model_of_a_server_says_where_to_look(base, hint):
     assert "local-model" in caught.value.message and hint in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("<think>\nFirst idea.\n</think>\nDIAGNOSIS: it falls", "DIAGNOSIS: it falls"),
+        ("First idea.\n</think>\nDIAGNOSIS: it falls", "DIAGNOSIS: it falls"),
+        ("Keep `x < thinking` as it is", "Keep `x < thinking` as it is"),
+    ],
+)
+def test_reasoning_that_a_server_leaves_in_a_reply_is_no_part_of_it(text, kept):
+    with ChatServer(Answer(text)) as server:
+        assert ask_one(client(server)).text.strip() == kept
+
+
+@pytest.mark.parametrize("text", [None, "<think>\n```python\ndef compute_reward(x):\n    return x\n```\nNo, as"])
+def test_reasoning_that_takes_all_tokens_is_not_bought_again(text):
+    with ChatServer(Answer(text, finish_reason="length")) as server, pytest.raises(CallFailed) as caught:
+        ask_one(RetryingLLM(client(server), first_wait_s=0.0))
+    assert len(server.bodies) == 1 and "--effort" in caught.value.hint
+
+
+def test_a_reply_that_comes_too_late_counts_as_a_whole_and_is_asked_for_once_more():
+    with ChatServer(Answer(delay_s=30.0)) as server, pytest.raises(CallFailed) as caught:
+        llm = client(server, model="openai/gpt-4o-mini", timeout_s=0.5)
+        ask_one(RetryingLLM(llm, first_wait_s=0.0))
+    assert len(server.bodies) == 2 and "2 attempts" in caught.value.hint
+    late = failure(Answer(delay_s=30.0), timeout_s=0.5)
+    assert late.usage.completion_tokens == request().max_tokens
+
+
+def test_too_many_requests_are_a_reason_to_wait_for_many_seconds():
+    assert failure(Answer("slow down", status=429)).retry_after_s > 10.0
+
+
 def test_a_reply_at_the_limit_of_tokens_says_so():
     with ChatServer(Answer("half", finish_reason="length")) as server:
         assert ask_one(client(server)).cut

@@ -19,7 +19,7 @@ def over(server, **changes):
 @pytest.mark.parametrize(
     "fault",
     [
-        Answer("slow down", status=429),
+        Answer("slow down", status=429, headers={"Retry-After": "0"}),
         Answer("oops", status=500),
         Answer(body=b"{"),
         Answer(text=None),

@@ -130,6 +130,13 @@ def test_a_later_call_takes_other_numbers_of_envs_and_constants():
         assert torch.equal(found["a"], 3.0 * weights)
 
 
+@pytest.mark.parametrize("huge", ["sum(range({n}))", "len(list(range({n})))", "max(range(0, {n}, 1))"])
+def test_no_huge_range_is_made_as_nothing_interrupts_a_sum_of_it(huge):
+    source = f"def compute_reward(height):\n    return {{'h': height + float({huge.format(n='int(1e18)')})}}\n"
+    with pytest.raises(RewardError, match="loop iterations"):
+        compile_reward(source)({"height": torch.ones(2)})
+
+
 LOOPS = {
     "a range": "for i in range({n}):\n    x = x + 1.0",
     "a comprehension": "x = sum([1.0 for _ in range({n})])",

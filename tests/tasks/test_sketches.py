@@ -1,5 +1,6 @@
 """Sketches: reading them, making episodes of them, and what they say of a metric."""
 
+import asyncio
 import json
 import math
 from functools import cache
@@ -9,7 +10,10 @@ from tempfile import TemporaryDirectory
 import pytest
 import torch
 
+from rewardgen.llm.protocol import CallFailed
 from rewardgen.sim.episodes import record_episodes
+from rewardgen.store.records import VariableCard
+from rewardgen.tasks.draft.drafting import ask_authors
 from rewardgen.tasks.draft.language import Draft, read_draft
 from rewardgen.tasks.draft.sketches import (
     MetricVerdict,
@@ -23,6 +27,8 @@ from rewardgen.tasks.draft.sketches import (
 )
 from rewardgen.tasks.draft.trial import SEED, drawn, look_job, policies, probe_result, start_of, trial_job
 from rewardgen.tasks.loading import load_task
+from rewardgen.testing.scripted import ScriptedLLM
+from tests.builders import card
 from tests.tasks.drafts import draft
 
 SHAPES = {"height": (), "pitch": (), "z_velocity": (), "on_floor": (), "place": (3,)}
@@ -84,6 +90,23 @@ def test_a_repeated_stretch_goes_on_from_where_it_ended():
     unnamed = [*nine(), dict(walks, keyframes=[lands, {"t": 0.5, "pitch": 1.2}, again, {"t": 2.0}])]
     assert "that name the same variables" in read_sketches(reply(unnamed), SHAPES, 3.0)[0]
     assert frames[4][1] == {"height": 1.0, "place": (1.0, 0.0, 1.0)}
+
+
+def test_an_author_whose_model_fails_does_not_lose_what_the_others_were_paid_for():
+    variables = tuple(
+        VariableCard(name=name, unit="1", shape=shape, meaning=name, minimum=(0,), median=(0,), maximum=(1,))
+        for name, shape in SHAPES.items()
+    )
+    start = {name: (0.0,) * math.prod(shape) for name, shape in SHAPES.items()}
+    look = TaskLook(card=card(variables=variables, episode_steps=150, control_step_s=0.02), start=start)
+
+    def authors(failing):
+        llm = ScriptedLLM(lambda request: CallFailed("no reply") if failing in request.label else reply(nine()))
+        return asyncio.run(ask_authors(llm, look, "flip", "", "task/draft-1"))
+
+    assert len(authors("sketches-1")) == 2
+    with pytest.raises(CallFailed):
+        authors("sketches")
 
 
 def test_sketches_are_read_out_of_a_reply():

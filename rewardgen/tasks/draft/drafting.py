@@ -15,7 +15,7 @@ from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.llm.budget import tokens_in
 from rewardgen.llm.prompts import render
-from rewardgen.llm.protocol import LLM, Note
+from rewardgen.llm.protocol import LLM, CallFailed, Note
 from rewardgen.reward.extraction import extract_class
 from rewardgen.sandbox.jobs import register
 from rewardgen.store.messages import LLMRequest, Message
@@ -317,7 +317,7 @@ async def ask_authors(llm: LLM, look: TaskLook, words: str, scene: str, label: s
 
     Raises:
         NothingDrafted: No author drew anything usable.
-        CallFailed: The model did not answer.
+        CallFailed: The model answered no author.
     """
     assert look.card is not None
     card, system = look.card, Message(role="system", content=render("task/sketch_system"))
@@ -326,7 +326,13 @@ async def ask_authors(llm: LLM, look: TaskLook, words: str, scene: str, label: s
         facts = {"words": words, "description": scene, "card": card, "start": look.start, "follows": look.follows}
         request = Message(role="user", content=render("task/sketch", manner=manner, **facts))
         asked.append(_ask_author(llm, look, [system, request], f"{label}/sketches-{number}"))
-    authors = [author for author in await asyncio.gather(*asked) if author]
+    # Replies to the others are paid too: all end, and an author without a reply is left out.
+    drawn = await asyncio.gather(*asked, return_exceptions=True)
+    failures = [result for result in drawn if isinstance(result, BaseException)]
+    authors = [result for result in drawn if isinstance(result, Sketches)]
+    grave = [failure for failure in failures if not isinstance(failure, CallFailed)]
+    if grave or (failures and not authors):
+        raise (grave or failures)[0]
     if not authors:
         raise NothingDrafted("no author drew sketches that could be used", "ask another model")
     return authors
