@@ -24,7 +24,7 @@ from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.registry import Registry
 from rewardgen.core.resources import PACKAGE
-from rewardgen.export.vendor import task_source, vendored
+from rewardgen.export.vendor import bases_of, task_source, vendored
 from rewardgen.film.clips import SECONDS
 from rewardgen.film.shooting import POLICIES, Starts, lay_out, require_trust, take_of
 from rewardgen.reward.export import reward_file
@@ -315,7 +315,8 @@ def _gymnasium(exported: Exported) -> Export:
     words["WITH_EYES"] = "yes" if exported.eyes else ""
     needs = tuple(sorted({"gymnasium", "numpy", "pydantic", "torch", *map(str, answer["needs"])}))
     inside: Files = {**vendored(), **model_files, "reward.py": reward_file(exported.source)}
-    inside |= {"task.py": task_source(task.read_text(), task.name), "__init__.py": _shipped("environment.py", **words)}
+    inside |= {**bases_of(task.read_text()), "task.py": task_source(task.read_text(), task.name)}
+    inside |= {"__init__.py": _shipped("environment.py", **words)}
     files: Files = {f"{package}/{name}": content for name, content in inside.items()}
     files |= {
         "check.py": _shipped("check.py", PACKAGE=package),

@@ -10,12 +10,14 @@ from pathlib import Path
 from rewardgen import HOMES, __version__
 from rewardgen.core.errors import UsageError
 from rewardgen.core.resources import PACKAGE
+from rewardgen.tasks.loading import shipped_tasks
 
 _NAME = "_rewardgen"
 _ROOTS = ("rewardgen.tasks.task_env", "rewardgen.tasks.loading", "rewardgen.training.sb3.settings")
 _TASK_LAYERS = ("rewardgen.sim.", "rewardgen.tasks.", "rewardgen.reward.tolerance")
 _TASK_LAYERS += ("rewardgen.store.comparisons", "rewardgen.training.ppo.settings", "rewardgen.training.sac.settings")
 _IMPORT = re.compile(r"^([ \t]*)from rewardgen((?:\.\w+)*) import", re.MULTILINE)
+_BASE = re.compile(r"""shipped_task\(["'](\w+)["']\)""")
 _WHOLE = re.compile(r"^[ \t]*import rewardgen\b.*", re.MULTILINE)
 
 
@@ -36,6 +38,15 @@ def vendored() -> dict[str, str]:
 
 def _relative(text: str, dots: str) -> str:
     return _IMPORT.sub(lambda match: f"{match[1]}from {dots}{match[2].removeprefix('.')} import", text)
+
+
+def bases_of(text: str) -> dict[str, str]:
+    """Files of the shipped tasks that a task file builds on: name to source."""
+    files: dict[str, str] = {}
+    for name in _BASE.findall(text):
+        source = shipped_tasks()[name].read_text()
+        files |= {f"{name}.py": task_source(source, name), **bases_of(source)}
+    return files
 
 
 def task_source(text: str, name: str) -> str:
@@ -83,9 +94,19 @@ def _file(module: str) -> Path | None:
 _INIT = '''"""Unchanged parts of rewardgen {version} that this environment needs. Apache License 2.0."""
 
 import importlib
+from pathlib import Path
 
 __version__ = "{version}"
 _HOME = {homes}
+__all__ = list(_HOME)
+
+
+def shipped_task(name):
+    """The class of a shipped task, whose file was copied too."""
+    from .tasks.loading import task_in
+
+    module = importlib.import_module(f"..{{name}}", __name__)
+    return type(task_in(module, Path(module.__file__)))
 
 
 def __getattr__(name):

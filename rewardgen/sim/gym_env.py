@@ -254,8 +254,9 @@ class GymVecEnv(VecEnv):
         """Begin the next episode of one environment; only the seed, its index and the episode number decide it."""
         seed = start_seed(self._seeds[index], self._index[index], self._episode[index])
         self._ended[:, self._rows(index)] = False
-        for values in self._start_info.values():
-            values[self._rows(index)] = np.nan
+        for values, unknown in [(self._start_info, np.nan), (self._info, 0.0)]:
+            for kept in values.values():
+                kept[self._rows(index)] = unknown
         self._reset(index, seed)
         self._episode[index] += 1
         self._episode_step[index] = 0

@@ -25,11 +25,11 @@ _MOMENTS = ("JOINTACTFRC", "ACTUATORFRC")
 
 
 def state_of(env: Any) -> np.ndarray | None:
-    """Return positions, velocities and mocap poses of a MuJoCo environment in one row; None for other environments."""
+    """Return positions, velocities, mocap poses and controls of a MuJoCo environment in one row; None for others."""
     data: Any = getattr(env.unwrapped, "data", None)
     if not (isinstance(getattr(env.unwrapped, "model", None), mujoco.MjModel) and isinstance(data, mujoco.MjData)):
         return None
-    return np.concatenate((data.qpos, data.qvel, np.hstack((data.mocap_pos, data.mocap_quat)).ravel()))
+    return np.concatenate((data.qpos, data.qvel, np.hstack((data.mocap_pos, data.mocap_quat)).ravel(), data.ctrl))
 
 
 def render_fast(env: Any) -> None:
@@ -81,7 +81,9 @@ class ModelReader:
     def read(self, states: Sequence[np.ndarray]) -> dict[str, Tensor]:
         """Return the quantities, (N,) or (N, k) each, from the `state_of` of each environment."""
         model = self._simulator.model
-        qpos, qvel, mocap = torch.from_numpy(np.stack(states)).split((model.nq, model.nv, 7 * model.nmocap), 1)
+        sizes = (model.nq, model.nv, 7 * model.nmocap, model.nu)
+        qpos, qvel, mocap, control = torch.from_numpy(np.stack(states)).split(sizes, 1)
         places = mocap.reshape(-1, model.nmocap, 7) if model.nmocap else None
         self._simulator.reset(self._rows, qpos, qvel, places)
+        self._simulator.forward(control)  # forces of contacts are not those of motors at rest
         return {name: quantity.read(self.view).clone() for name, quantity in self._quantities.items()}

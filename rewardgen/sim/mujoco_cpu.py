@@ -76,6 +76,11 @@ class CpuSimulator(LiveFields):
         if self._scratch is not None:
             self._update_contact_forces(self._scratch, range(self.num_envs) if ids is None else ids.tolist())
 
+    def forward(self, control: Tensor) -> None:
+        """Compute what follows from the present state and controls, (N, A), without a step."""
+        self._fields["ctrl"].copy_(control)
+        self._batch.forward()
+
     def restore_diverged(self) -> Tensor:
         """See `Simulator.restore_diverged`."""
         qpos, qvel = self._arrays["qpos"], self._arrays["qvel"]

@@ -274,9 +274,10 @@ def _level_notes(task: Task) -> Iterator[Problem]:
     """Begin episodes at each level; find levels that begin as the task itself."""
     for level in task.levels:
         envs = task.make_envs([_SEED], PROBE_ENVS)
-        own = envs.reset(anew=True)
+        own, known = envs.reset(anew=True), envs.variables_now()
         envs.ease(level)
-        if envs.reset(anew=True).equal(own):
+        same = envs.reset(anew=True).equal(own)
+        if same and all(values.equal(known[name]) for name, values in envs.variables_now().items()):
             yield Problem(f"episodes at level {level} begin as the task's own", "read `draw.difficulty` in `reset`")
 
 

@@ -340,7 +340,11 @@ def _look(task: type[GymTask]) -> Known:
     with env_faults(task.path):
         kind, space, coder = type(env.unwrapped), readable(env.observation_space), ActionCoder(env.action_space)
         spec = getattr(env, "spec", None)
-        first = _first_episode(env)
+        first = _first_episode(env, seed=0)
+        steps = getattr(spec, "max_episode_steps", None)
+        # Some truncate where a body leaves its bounds: a limit is the same for another episode.
+        if steps is None and first.truncated_at and _first_episode(env, seed=1).truncated_at == first.truncated_at:
+            steps = first.truncated_at
         infos, rewards = first.infos[:LOOKED_AT], first.rewards[:LOOKED_AT]
         step_s = step_seconds(env.unwrapped)
         file = loaded.model_file(env) if (loaded := of_mujoco()) else None
@@ -367,7 +371,7 @@ def _look(task: type[GymTask]) -> Known:
         keys={name: key for name, (key, _) in offered.items()},
         info=kept_keys(first.infos),
         success=success_key(first.infos),
-        steps=getattr(spec, "max_episode_steps", None) or first.truncated_at,
+        steps=steps,
         threshold=getattr(spec, "reward_threshold", None),
         control_step_s=step_s,
         model_file=file,
@@ -383,11 +387,11 @@ def step_seconds(env: Any) -> float:
     return 1.0 / fps if fps else 1.0
 
 
-def _first_episode(env: gymnasium.Env[Any, Any]) -> _FirstEpisode:
+def _first_episode(env: gymnasium.Env[Any, Any], seed: int) -> _FirstEpisode:
     """Run an episode with random actions, and check what the environment returns."""
     space = readable(env.observation_space)
-    _require_form("reset", env.reset(seed=0), 2, space, "return `observation, info`, where `info` is a dict")
-    env.action_space.seed(0)
+    _require_form("reset", env.reset(seed=seed), 2, space, "return `observation, info`, where `info` is a dict")
+    env.action_space.seed(seed)
     first = _FirstEpisode([], [], [], None)
     for number in range(1, MOST_LOOKED_AT + 1):
         step: Any = env.step(env.action_space.sample())

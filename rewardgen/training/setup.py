@@ -136,7 +136,7 @@ def card_for(
     kind, settings = TRAINERS.get(trainer), settings or settings_for(trainer, task)
     if task.card.choices and not kind.chooses:
         message = f"actions of {task.card.name} are choices, which {kind.learner} does not learn"
-        raise UsageError(message, "train with `--trainer sb3-ppo`")
+        raise UsageError(message, "train with `--trainer ppo`")
     update = {"learner": kind.learner, "learner_notes": learner_notes(trainer, settings), "seeds": seeds}
     return task.card.model_copy(update=update | {"env_steps": settings.env_steps, "discount": settings.discount})
 

@@ -16,7 +16,7 @@ import torch
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.export.exporting import KINDS, export
-from rewardgen.export.vendor import task_source, vendored
+from rewardgen.export.vendor import bases_of, task_source, vendored
 from rewardgen.sim.gym_env import start_seed
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.comparisons import Clip, Comparison
@@ -369,6 +369,17 @@ def test_a_task_file_imports_from_the_copied_package():
     assert made == text.replace("from rewardgen", "from ._rewardgen")
     with pytest.raises(UsageError, match="import rewardgen as r"):
         task_source("import torch\nimport rewardgen as r\n", "task.py")
+
+
+def test_a_task_that_builds_on_a_shipped_one_is_exported_with_it(python, tmp_path):
+    text = "from rewardgen import *\n\n\nclass Slower(shipped_task('hopper_frontflip')):\n    pass\n"
+    files = {**vendored(), **bases_of(text), "task.py": task_source(text, "task.py"), "__init__.py": ""}
+    for name, content in files.items():
+        (tmp_path / "made" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "made" / name).write_text(content)
+    script = "from made import task; print(task.Slower.solved_fitness, [each.__name__ for each in task.Slower.__mro__])"
+    told = python("-c", script, cwd=tmp_path)
+    assert "0.95" in told and "HopperBackflip" in told
 
 
 def test_the_copied_package_has_the_settings_of_our_trainers(python, tmp_path):

@@ -137,7 +137,7 @@ def test_a_policy_that_cannot_be_kept_and_actions_that_are_choices_are_refused(t
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     with pytest.raises(UsageError, match=r"PPO \(RSL-RL\) does not learn") as caught:
         card_for("rsl-rl", get_or_measure(lasting_reference("CartPole-v1")))
-    assert "--trainer sb3-ppo" in caught.value.hint
+    assert "--trainer ppo" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["os:system", "os.system", "rsl_rl.utils.utils:importlib.os.system"])

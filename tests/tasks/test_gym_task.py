@@ -423,6 +423,52 @@ def test_a_mujoco_model_tells_more_than_the_observation(tmp_path):
         assert float(step.inputs["tips_arm_object_distance"][index]) == pytest.approx(gap, abs=1e-5)
 
 
+FLAGGED = """
+from rewardgen import GymTask, Var
+
+
+class Flagged(Slide):
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        seen, paid, over, _, info = super().step(action)
+        self.steps += 1
+        told = {"is_success": False} | ({"met": 1.0} if self.steps == 5 else {})
+        return seen, paid, over, TRUNCATED, told
+
+
+class Task(GymTask):
+    '''Meet it.'''
+
+    env = Flagged
+    met = Var("1", "1 from the meeting on")
+
+    def variables(self, observation, info):
+        return {"met": info["met"]}
+"""
+
+
+def flagged(folder, truncated):
+    return load_task(own(folder, further=FLAGGED.replace("TRUNCATED", truncated)))
+
+
+def test_info_of_one_episode_is_forgotten_in_the_next(tmp_path):
+    envs = flagged(tmp_path, "self.steps == 9").make_envs([0], 1)
+    for _ in range(3):
+        envs.reset(anew=True)
+        told = [float(envs.step(torch.zeros(1, 1)).inputs["met"]) for _ in range(9)]
+        assert told == [0.0] * 4 + [1.0] * 5
+
+
+@pytest.mark.parametrize(
+    ("truncated", "steps"), [("self.steps == 9", 9), ("abs(self.place) > 1.5 or self.steps == 900", 1000)]
+)
+def test_a_truncation_at_the_bounds_of_a_place_is_no_limit_of_time(tmp_path, truncated, steps):
+    assert flagged(tmp_path, truncated).episode_steps == steps
+
+
 READ_OFF = """
 from rewardgen import Body, GymTask
 
@@ -465,6 +511,28 @@ def test_a_task_file_reads_parts_of_a_mujoco_model_by_their_names(tmp_path, env,
     step = envs.step(torch.ones(1, 2))
     assert [*task.declared()] == ["tip"] and step.inputs["tip"].shape == (1, 3)
     assert step.inputs["tip"][0, :2].norm() > 0.01
+
+
+def test_the_force_of_a_contact_is_the_one_with_the_motors_on(tmp_path):
+    text = READ_OFF.format("Hopper-v5").replace('Body("fingertip").velocity', 'ContactForce("foot", "floor")')
+    (tmp_path / "tip.py").write_text(text.replace("import Body", "import ContactForce"))
+    envs = load_task(str(tmp_path / "tip.py")).make_envs([0], 1)
+    envs.reset()
+    inner, touched = envs._envs[0].unwrapped, 0
+    for _ in range(30):
+        step = envs.step(0.4 * torch.rand(1, 3) - 0.2)
+        if step.terminated:
+            break
+        told = float(step.inputs["tip"])
+        data, total, force = mujoco.MjData(inner.model), np.zeros(3), np.zeros(6)
+        data.qpos[:], data.qvel[:], data.ctrl[:] = inner.data.qpos, inner.data.qvel, inner.data.ctrl
+        mujoco.mj_forward(inner.model, data)
+        for index, contact in enumerate(data.contact):
+            mujoco.mj_contactForce(inner.model, data, index, force)
+            total += contact.frame.reshape(3, 3).T @ force[:3]
+        touched += told > 1.0
+        assert told == pytest.approx(np.linalg.norm(total), rel=1e-3, abs=1e-3)
+    assert touched > 5
 
 
 SEEN = """

@@ -139,7 +139,7 @@ def test_stages_tell_when_and_for_how_long_the_episodes_are_in_them():
     stage = torch.tensor([[0, 0, 0], [1, 0, 0], [1, 9, 2], [2, 9, 9]])  # after the end of an episode: 9
     first, second, third, never = stage_readings(evaluation(stage=stage), 4)
     assert (first.entered, first.first_s) == (1.0, 0.0) and first.time == pytest.approx(5 / 9)
-    assert (second.entered, second.first_s, second.last) == (pytest.approx(1 / 3), 0.5, 0.0)
+    assert (second.entered, second.first_s, second.last) == (pytest.approx(1 / 3), 1.0, 0.0)
     assert (third.entered, third.last) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
     assert (never.entered, never.first_s, never.time) == (0.0, None, 0.0)
     assert stage_readings(evaluation(), 4) == ()

@@ -6,7 +6,7 @@ import torch
 from rewardgen.core.errors import UsageError
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.loading import lasting_reference, load_task
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.policies import load_policy
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
@@ -14,7 +14,7 @@ from rewardgen.training.sac.learner import SacLearner
 from rewardgen.training.sac.networks import StackedNetwork, drawn_actions, initial
 from rewardgen.training.sac.replay import Replay, Sampled
 from rewardgen.training.sac.settings import SacJob, SacSettings
-from rewardgen.training.setup import settings_for, trainer_of
+from rewardgen.training.setup import card_for, settings_for, trainer_of
 from rewardgen.training.shared.batch import SliceBatch
 from rewardgen.training.shared.normaliser import RewardScaler
 from rewardgen.training.shared.rollout import Rollout
@@ -200,3 +200,10 @@ def test_a_short_training_reserves_no_more_memory_than_it_uses():
 def test_settings_that_cannot_train_are_refused(wrong):
     with pytest.raises((UsageError, ValueError), match=next(iter(wrong))):
         SacSettings(**wrong)
+
+
+def test_actions_that_are_choices_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match="SAC does not learn") as caught:
+        card_for("sac", get_or_measure(lasting_reference("CartPole-v1")))
+    assert "--trainer ppo" in caught.value.hint

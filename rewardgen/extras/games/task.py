@@ -161,7 +161,9 @@ def _look(task: type[ParallelTask]) -> Known:
         kind = type(getattr(env, "unwrapped", env))
         observed = [readable(env.observation_space(agent)) for agent in agents]
         coder = AgentsCoder([env.action_space(agent) for agent in agents])
-        infos, rewards, truncated_at = _first_episode(env, agents)
+        infos, rewards, steps = _first_episode(env, agents, seed=0)
+        if steps and _first_episode(env, agents, seed=1)[2] != steps:  # not a limit, but an end such as a lost puck
+            steps = None
         step_s = step_seconds(env)
         env.close()
     first = agents[0]
@@ -180,19 +182,19 @@ def _look(task: type[ParallelTask]) -> Known:
         keys={name: key for name, (key, _) in variables.items()},
         info=kept_keys(every),
         success=success_key(every),
-        steps=truncated_at,
+        steps=steps,
         control_step_s=step_s,
         agents=agents,
     )
 
 
 def _first_episode(
-    env: Any, agents: Sequence[str]
+    env: Any, agents: Sequence[str], *, seed: int
 ) -> tuple[dict[str, list[Mapping[str, Any]]], dict[str, list[float]], int | None]:
     """Return each agent's infos and rewards in an episode of random actions, and the step of its truncation."""
-    env.reset(seed=0)
+    env.reset(seed=seed)
     for place, agent in enumerate(agents):
-        env.action_space(agent).seed(place)
+        env.action_space(agent).seed(seed * len(agents) + place)
     infos: dict[str, list[Mapping[str, Any]]] = {agent: [] for agent in agents}
     rewards: dict[str, list[float]] = {agent: [] for agent in agents}
     for number in range(1, MOST_LOOKED_AT + 1):

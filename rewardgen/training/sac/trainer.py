@@ -14,7 +14,15 @@ TRAIN_SAC = register("train-sac", "rewardgen.training.sac.learner:train_sac_job"
 
 _make = partial(ProcessTrainer, job=TRAIN_SAC)
 _kind = TrainerKind(
-    _make, SacSettings, "SAC", NORMALISED, loader=STANDALONE, has_eyes=True, randomises=True, has_levels=True
+    _make,
+    SacSettings,
+    "SAC",
+    NORMALISED,
+    chooses=False,
+    loader=STANDALONE,
+    has_eyes=True,
+    randomises=True,
+    has_levels=True,
 )
 TRAINERS.register("sac", _kind)
 """`NORMALISED` holds: rewards are divided by the deviation of the return."""

@@ -105,7 +105,8 @@ def stage_readings(evaluation: SliceEvaluation, stages: int) -> tuple[StageReadi
     for stage in range(stages):
         inside = (evaluation.stage == stage) & mask
         entered = inside.any(0)
-        first = inside.int().argmax(0)[entered].double().median() if bool(entered.any()) else None
+        # The first stage begins with the episode, any other after a step.
+        first = inside.int().argmax(0)[entered].double().median() + (stage > 0) if bool(entered.any()) else None
         readings.append(
             StageReading(
                 entered=float(entered.double().mean()),
