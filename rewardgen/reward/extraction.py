@@ -53,12 +53,15 @@ def json_object(text: str) -> dict[str, Any] | None:
         with suppress(ValueError, RecursionError):
             if isinstance(value := json.loads(block), dict):
                 return value
-    found, length, end = None, 0, 0
+    found: dict[str, Any] | None = None
+    length = end = 0
     for brace in islice(re.finditer("{", text), _MOST_BRACES):
         if brace.start() < end:
             continue
         with suppress(ValueError, RecursionError):
             value, end = json.JSONDecoder().raw_decode(text, brace.start())
+            if found and found.keys() & value.keys():
+                return None  # two answers are none
             if end - brace.start() > length:
                 found, length = value, end - brace.start()
     return found

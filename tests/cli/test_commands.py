@@ -249,4 +249,4 @@ def test_a_task_with_problems_is_not_proposed_for_a_run(rewardgen, tmp_path):
 def test_a_learner_without_choices_is_refused_before_anything_is_designed(tmp_path, monkeypatch, rewardgen):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     done = rewardgen("run", "CartPole-v1", "--trainer", "sb3-sac", "--dry-run")
-    assert done.returncode == 2 and "choices" in done.stderr and "--trainer sb3-ppo" in done.stderr
+    assert done.returncode == 2 and "choices" in done.stderr and "--trainer ppo" in done.stderr
