@@ -192,6 +192,8 @@ def _save(payload: dict[str, Any], arrays: Mapping[str, Tensor]) -> None:
 _Layers = Sequence[tuple[Tensor, Tensor]]
 """Weight (out, in) and bias (out,) of each layer."""
 
+_NO_VARIANCE = 1e-9
+
 
 class _Network(NamedTuple):
     """A policy of any trainer, as other programs need it."""
@@ -279,9 +281,11 @@ def _write_sb3(network: _Network, path: Path, discount: float, algorithm: str, o
 
 
 def _folded(network: _Network) -> _Layers:
-    """Layers that take observations without normalisation."""
+    """Layers that take observations without normalisation; entries that never varied in training have no weight."""
     (weight, bias), *rest = network.layers
-    scaled = weight.double() * network.scale.double()
+    # Divided by a deviation of nothing they would be large numbers that cancel, and float32 cannot.
+    varied = network.policy.variance.abs() > _NO_VARIANCE
+    scaled = weight.double() * network.scale.double() * varied
     return [(scaled.float(), (bias.double() - scaled @ network.mean.double()).float()), *rest]
 
 

@@ -131,9 +131,10 @@ def _require_installed(module: str) -> None:
     """Refuse a module that lies in the current folder and is not installed: workers run elsewhere."""
     if not module or module in sys.modules or importlib.util.find_spec(module):
         return
+    here = "write `PYTHONPATH=$PWD` before the command"
     for path, hint in (
-        (Path(f"{module}.py"), f"name the file {module}.py instead"),
-        (Path(module), "install its project, as by `pip install -e .`, or write `PYTHONPATH=$PWD` before the command"),
+        (Path(f"{module}.py"), f"{here}, or name the file {module}.py if it holds one environment"),
+        (Path(module), f"install its project, as by `pip install -e .`, or {here}"),
     ):
         if path.exists():
             raise TaskError(f"{path} is here, and no installed package has the module `{module}`", hint)

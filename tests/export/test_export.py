@@ -16,12 +16,14 @@ import torch
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.export.exporting import KINDS, export
+from rewardgen.export.jobs import _network_of, _write_sb3
 from rewardgen.export.vendor import bases_of, task_source, vendored
 from rewardgen.sim.gym_env import start_seed
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.comparisons import Clip, Comparison
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference
+from rewardgen.training.mlp_policy import MlpPolicy
 from tests.builders import unrelated
 from tests.export.runs import CHOSEN, a_run, the_policy
 from tests.search.parts import Crew, a_search
@@ -361,6 +363,21 @@ def test_answers_become_rows_in_which_no_text_is_a_formula(tmp_path):
     assert [row["repeats"] for row in rows if row["repeats"]] == [
         str(each.repeats) for each in history.comparisons if each.repeats is not None
     ]
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "SAC"])
+def test_an_entry_that_never_varies_changes_no_exported_action(algorithm, tmp_path):
+    def weights(*shape):
+        return 0.3 * torch.randn(*shape, generator=torch.Generator().manual_seed(sum(shape)))
+
+    layers = ((weights(16, 3), weights(16)), (weights(1, 16), weights(1)))
+    squash, mean, variance = "clip" if algorithm == "PPO" else "tanh", [0.5, 1.962, 1.0], [2.0, 0.0, 1e-14]
+    moments = [torch.tensor(values, dtype=torch.float64) for values in (mean, variance)]
+    policy = MlpPolicy(layers, "tanh", squash, (), *moments, -torch.ones(1), torch.ones(1))
+    observations = torch.tensor(mean).repeat(64, 1)
+    observations[:, 0] += weights(64)
+    told = _write_sb3(_network_of(policy), tmp_path / "policy.zip", 0.99, algorithm, observations)
+    assert torch.allclose(told, policy.act(observations), atol=1e-5)
 
 
 def test_a_task_file_imports_from_the_copied_package():

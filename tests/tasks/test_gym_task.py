@@ -336,7 +336,7 @@ def test_a_module_that_lies_where_the_user_is_and_is_not_installed_is_run_as_a_f
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TaskError) as raised:
         load_task("slide:Slide")
-    assert raised.value.hint == "name the file slide.py instead"
+    assert "PYTHONPATH=$PWD" in raised.value.hint and "name the file slide.py" in raised.value.hint
     (tmp_path / "pucks").mkdir()
     with pytest.raises(TaskError) as raised:
         load_task("pucks.slide:Slide")
