@@ -274,7 +274,7 @@ def _level_notes(task: Task) -> Iterator[Problem]:
     """Begin episodes at each level; find levels that begin as the task itself."""
     for level in task.levels:
         envs = task.make_envs([_SEED], PROBE_ENVS)
-        own, known = envs.reset(anew=True), envs.variables_now()
+        own, known = envs.reset(anew=True), {name: values.clone() for name, values in envs.variables_now().items()}
         envs.ease(level)
         same = envs.reset(anew=True).equal(own)
         if same and all(values.equal(known[name]) for name, values in envs.variables_now().items()):

@@ -187,6 +187,9 @@ def test_each_level_is_begun_once(tmp_path, quick):
     file = point(tmp_path, levels, (START, "return draw.difficulty * draw.uniform(-1.0, 1.0, 1),"))
     answer = check_job({"task": file, "trainers": {"ppo"}, "quick": quick}, print)
     assert answer["problems"] == answer["notes"] == []
+    unseen = ('((variables["position"], variables["velocity"])', '((variables["velocity"], variables["velocity"])')
+    file = point(tmp_path, levels, unseen, (START, "return draw.difficulty * draw.uniform(-1.0, 1.0, 1),"))
+    assert check_job({"task": file, "trainers": {"ppo"}, "quick": quick}, print)["notes"] == []
     file = point(tmp_path, levels, (START, "return draw.uniform(-1.0, 1.0, 1 if draw.difficulty == 1 else 2),"))
     (problem,) = check_job({"task": file, "trainers": {"ppo"}, "quick": quick}, print)["problems"]
     assert "positions, has shape (8, 2)" in problem["what"]
