@@ -141,8 +141,8 @@ class RunConfig(Frozen):
     concurrency: int = Field(default=8, ge=1)
     """Language model calls in flight at once."""
     call_timeout_s: float = Field(default=180.0, gt=0)
-    """Time limit of one attempt of a language model call [s], tried once more; an agent has 5 times as long, a mailbox
-    20 times."""
+    """Time limit of one attempt of a language model call [s]; a call that runs past it is tried once more. An agent has
+    5 times as long and a mailbox 20 times, without another try."""
     workers: int | None = Field(default=None, ge=1)
     """Training processes; default: the number of CPU cores. Other executors train this many candidates at once, by
     default as many as fit."""

@@ -117,7 +117,7 @@ class LiteLLMClient:
                 response = await asyncio.wait_for(self._call(endpoint, request), self._timeout_s)
                 choice = response.choices[0]
                 written = _without_keys(choice.message.content or "")
-                refused = bool(getattr(choice.message, "refusal", None))
+                refusal = (getattr(choice.message, "provider_specific_fields", None) or {}).get("refusal")
                 reason = _without_keys(str(choice.finish_reason or "none given"))
             except Exception as error:  # LiteLLM lets provider-specific parsing errors through: any type may arrive
                 if endpoint.api_base and not self._answered and _never_sent(error):
@@ -132,8 +132,8 @@ class LiteLLMClient:
         text, usage = _without_thoughts(written), _usage(response, written, endpoint.model, self.sent(request))
         if not text.strip():
             message = f"{endpoint.model} sent an empty reply (finish reason: {visible(reason)[:80]})"
-            if refused or reason == "content_filter":
-                raise CallRefused(message, usage=usage)
+            if refusal or reason == "content_filter":
+                raise CallRefused(message, "choose another model with `--model`", usage=usage)
             hint = "reasoning took all its tokens: give an `--effort`, which adds room, or a lower one"
             cut = reason == "length"
             raise CallFailed(message, hint if cut else "", usage=usage, transient=not cut)

@@ -63,7 +63,7 @@ class Caps(TorchFunctionMode):
 
 
 def bounded_range(*bounds: int) -> range:
-    """Return a range as short as loops may be: `sum` and the like count nothing, and no time limit interrupts them."""
+    """Return a range; raise a ValueError if it is longer than loops may be: no time limit interrupts its `sum`."""
     numbers = range(*bounds)
     if len(numbers) > MAX_ITERATIONS:
         raise ValueError(_TOO_MANY)

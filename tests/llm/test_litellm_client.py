@@ -156,6 +156,13 @@ def test_a_reply_that_comes_too_late_counts_as_a_whole_and_is_asked_for_once_mor
     assert late.usage.completion_tokens == request().max_tokens
 
 
+def test_a_message_of_refusal_is_not_asked_for_again():
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "refusal": "No."}}
+    answer = Answer(body=json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]}).encode())
+    refused = failure(answer)
+    assert isinstance(refused, CallRefused) and refused.hint
+
+
 def test_too_many_requests_are_a_reason_to_wait_for_many_seconds():
     assert failure(Answer("slow down", status=429)).retry_after_s > 10.0
 
