@@ -12,7 +12,7 @@ from torch import Tensor
 from rewardgen.core.errors import TaskError
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.kept_episodes import load_episodes
-from rewardgen.sim.moments import choose_moments, crossings, leading_variables, row_values, spans
+from rewardgen.sim.moments import choose_moments, crossings, leading_variables, row_values, spans, unwrapped
 from rewardgen.tasks.loading import load_task
 
 
@@ -44,12 +44,13 @@ def digest_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]
     span = spans(table.flatten(0, 1), [name for name, _, _ in payload["rows"]], leading)
     for index, length in enumerate(kept.lengths):
         rows = table[:length, index]
+        passes = [crossings(values) for values in unwrapped(rows).T]
         moments = choose_moments(rows, span, payload["moments"])
         action = values["action"][:length, index].flatten(1)
         readings.append(
             {
                 "times_s": [(step + 1) * step_s for step in moments],
-                "rows": [_row(row, moments, step_s) for row in rows.T],
+                "rows": [_row(*row, moments, step_s) for row in zip(rows.T, passes, strict=True)],
                 "parts": {name: float(value[index]) for name, value in parts.items()},
                 "action_size": float(action.abs().mean()),
                 "action_change": float(action.diff(dim=0).abs().mean()) if length > 1 else 0.0,
@@ -62,13 +63,13 @@ def _padded(values: Tensor, steps: int) -> Tensor:
     return torch.cat([values, values[-1:].expand(steps - len(values), *values.shape[1:])])
 
 
-def _row(values: Tensor, moments: list[int], step_s: float) -> dict[str, Any]:
+def _row(values: Tensor, passes: int, moments: list[int], step_s: float) -> dict[str, Any]:
     lowest, highest = int(values.argmin()), int(values.argmax())
     return {
         "values": values[moments].tolist(),
         "lowest": (float(values[lowest]), (lowest + 1) * step_s),
         "highest": (float(values[highest]), (highest + 1) * step_s),
-        "crossings": crossings(values),
+        "crossings": passes,
     }
 
 

@@ -5,6 +5,7 @@ Shapes: T steps of an episode, R rows of the episode's table, S steps of all epi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 
 import torch
@@ -14,6 +15,8 @@ _APART = 0.01
 """Least distance of two moments, relative to the episode's length."""
 _CLEARLY = 0.1
 """Least distance from the middle of a range, relative to the range, that counts as a side of the middle."""
+_SEAM = 0.4
+"""Distance from pi that the largest value of an angle that wraps must reach [rad]."""
 _STRAIGHT = 0.03
 """Distance from a straight line, relative to the span, that needs no further moment."""
 
@@ -49,6 +52,14 @@ def leading_variables(units: Mapping[str, str]) -> set[str]:
     return {name for name, unit in units.items() if "/s" not in unit} or {*units}
 
 
+def unwrapped(series: Tensor) -> Tensor:
+    """Follow angles that jump between pi and -pi beyond these; takes and returns rows (T, R), the others unchanged."""
+    jumps = series.diff(dim=0)
+    wraps = ((series.abs().amax(0) - math.pi).abs() < _SEAM) & (jumps.abs() > math.pi).any(0)
+    turns = (jumps / (2.0 * math.pi)).round().where(wraps, 0.0).cumsum(0)
+    return series - 2.0 * math.pi * torch.cat((torch.zeros_like(series[:1]), turns))
+
+
 def crossings(values: Tensor) -> int:
     """Count how often values (T,) change from clearly below the middle of their range to clearly above, or back."""
     low, high = values.min(), values.max()
@@ -64,7 +75,7 @@ def choose_moments(series: Tensor, span: Tensor, most: int) -> list[int]:
     indices in order; fewer if all rows are nearly linear between the moments.
     """
     rows = span > 0
-    scaled = series[:, rows].double() / span[rows]
+    scaled = unwrapped(series[:, rows].double()) / span[rows]
     chosen, gap = sorted({0, len(series) - 1}), round(_APART * len(series))
     while len(chosen) < min(most, len(series)) and scaled.shape[1]:
         missed = (scaled - _between(scaled, chosen)).abs().amax(1)

@@ -62,3 +62,32 @@ def test_a_reward_that_fails_in_a_later_stage_is_rejected():
     failing = "torch.where(stage == 1, near, 0.0)", "torch.where(stage == 1, (near - 3.0).sqrt(), 0.0)"
     finding = probed(recorded("cartpole"), SOUND.replace(*failing))["non-finite"]
     assert finding.severity == "reject"
+
+
+def test_a_reward_that_fails_only_in_states_that_one_step_does_not_lead_to_is_rejected():
+    failing = "torch.where(stage == 1, near, 0.0)", "torch.where(stage == 1, near + pole_upright.sqrt(), 0.0)"
+    finding = probed(recorded("cartpole"), SOUND.replace(*failing))["non-finite"]
+    assert finding.severity == "reject" and finding.message.endswith("(in stage `balance`)")
+
+
+SPARSE = """
+STAGES = ("swing", "balance", "hold")
+
+
+def next_stage(stage, pole_upright, *, reach: float = 0.8):
+    later = torch.where((stage == 1) & (pole_upright < -2.0), 2, stage)
+    return torch.where((stage == 0) & (pole_upright > reach), 1, later)
+
+
+def compute_reward(stage, prev_stage, pole_upright):
+    return {"enter": 5.0 * (stage - prev_stage), "rest": torch.where(stage == 2, pole_upright, 0.0)}
+"""
+
+
+def test_a_reward_that_pays_for_the_steps_between_its_stages_alone_has_a_signal():
+    findings = probed(recorded("cartpole"), SPARSE)
+    assert not {"no-signal", "dead-component", "dominant-component"} & set(findings)
+
+
+def test_a_reward_whose_stages_are_never_left_has_none():
+    assert "no-signal" in probed(recorded("cartpole"), SPARSE.replace("> reach", "> 2.0"))

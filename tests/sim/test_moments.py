@@ -1,9 +1,11 @@
 """Which moments of an episode are told."""
 
+import math
+
 import pytest
 import torch
 
-from rewardgen.sim.moments import choose_moments, leading_variables, row_values, spans
+from rewardgen.sim.moments import choose_moments, crossings, leading_variables, row_values, spans, unwrapped
 
 
 def moments(*rows, most=6):
@@ -54,3 +56,21 @@ def test_rows_are_parts_of_vectors_or_their_size():
     assert row_values(vector, 1).tolist() == [[4.0], [8.0]]
     assert row_values(vector, None).tolist() == [[5.0], [10.0]]
     assert row_values(vector[..., 0], None).tolist() == [[3.0], [6.0]]
+
+
+def test_angles_are_followed_across_the_seam():
+    time = torch.linspace(0.0, 10.0, 501, dtype=torch.float64)
+    hanging = math.pi + 0.4 * torch.sin(math.pi * time)
+    hanging[300:350] -= torch.linspace(0.0, math.pi, 50, dtype=torch.float64)
+    hanging[350:] -= math.pi
+    angle = torch.atan2(hanging.sin(), hanging.cos())
+    assert unwrapped(angle[:, None])[:, 0].tolist() == pytest.approx(hanging.tolist())
+    assert crossings(angle) > 3
+    assert crossings(unwrapped(angle[:, None])[:, 0]) == 1
+    _, begins, ends, _ = moments(angle.tolist(), most=4)
+    assert 290 <= begins <= 310 and 340 <= ends <= 370
+
+
+def test_what_jumps_far_from_the_seam_is_no_angle():
+    speed = torch.tensor([[2.0], [-2.0], [2.0]])
+    assert unwrapped(speed).equal(speed)

@@ -41,6 +41,7 @@ def check_contract(reward: ProbedReward, *, signal: bool = True) -> Iterator[Fin
         except RewardError as error:
             yield failure(error, where, evidence)
             break
+    yield from _failures_in_stages(reward)
     if signal:
         yield from _no_signal(reward)
 
@@ -79,11 +80,29 @@ def _batch_dependence(reward: ProbedReward) -> Iterator[Finding]:
                 return
 
 
+def _failures_in_stages(reward: ProbedReward) -> Iterator[Finding]:
+    """Find a step from a stage, or within one, at which a reward with stages fails; calls see settled stages alone."""
+    machine = reward.machine
+    if machine is None:
+        return
+    for (before, after), rows in reward.moves.items():
+        try:
+            machine.pay(rows, before, after)
+        except RewardError as error:
+            way = f"in stage `{machine.names[after]}`" + f", from `{machine.names[before]}`" * (before != after)
+            yield failure(error, way, {"stage": after, "states": len(next(iter(rows.values())))})
+            return
+
+
 def _no_signal(reward: ProbedReward) -> Iterator[Finding]:
     """Find rewards that never vary for beginners, even if they do for an expert."""
     beginners = reward.transitions.beginners
     components = reward.varying
-    if all(is_flat(value[beginners]) for value in components.values()):
+    seen = [value[beginners] for value in components.values()]
+    if reward.machine is not None:
+        rows = {name: value[beginners] for name, value in reward.inputs.items()}
+        seen += reward.machine.pay(rows, 0, reward.machine.next_stage(0, rows)).values()
+    if all(is_flat(value) for value in seen):
         listed = ", ".join(f"`{name}` = {float(value.mean()):.4g}" for name, value in components.items())
         hint = "make a component vary between states that a random policy visits: rescale it, or widen its threshold"
         count = int(beginners.sum())

@@ -32,11 +32,11 @@ class Machine:
         self._program, self._tunables = program, tunables
         self.names = program.stages
 
-    def pay(self, inputs: Inputs, before: int, after: int) -> Components:
-        """Return the pay of rows, (n,) each, for a step from one stage to another."""
-        like = next(iter(inputs.values()))
-        stages = {"stage": torch.full((len(like),), after), "prev_stage": torch.full((len(like),), before)}
-        return self._program({**inputs, **stages}, self._tunables)
+    def pay(self, inputs: Inputs, before: int, after: int | Tensor) -> Components:
+        """Return the pay of rows, (n,) each, for a step from one stage to another, or to each row's own, (n,)."""
+        prev_stage = torch.full((len(next(iter(inputs.values()))),), before)
+        stage = after if isinstance(after, Tensor) else torch.full_like(prev_stage, after)
+        return self._program({**inputs, "stage": stage, "prev_stage": prev_stage}, self._tunables)
 
     def next_stage(self, before: int, inputs: Inputs) -> Tensor:
         """Return the stage after rows, (n,), for a stage before them."""

@@ -7,12 +7,16 @@ beginner, of the expert and after perturbed starts, as a few wild states would o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from torch import Tensor
 
 from rewardgen.critic.probe.pairs import paths
 from rewardgen.critic.probe.probed_reward import ZERO, ProbedReward, finding, summed
 from rewardgen.store.records import Finding
+
+if TYPE_CHECKING:
+    from rewardgen.reward.contract import Components
 
 _DEAD_ACTIVATION = 0.01
 _DEAD_VARIANCE = 1e-6
@@ -58,7 +62,7 @@ def _dead(reward: ProbedReward, name: str, activation: float) -> tuple[str, str]
     """
     value = reward.components[name]
     declared = max((float(path.components[name].abs().max()) for path in paths(reward)), default=0.0) > ZERO
-    if name in reward.by_flags or declared or _pays_for_moving(reward, name):
+    if name in reward.by_flags or declared or _pays_in_a_stage(reward, name):
         return None
     if reward.source.is_conditional(name):
         message = f"the condition of component `{name}` holds in none of {len(value)} recorded transitions"
@@ -69,20 +73,21 @@ def _dead(reward: ProbedReward, name: str, activation: float) -> tuple[str, str]
     return (message, hint) if activation == 0.0 or float(value.max()) > 0.0 else None
 
 
-def _pays_for_moving(reward: ProbedReward, name: str) -> bool:
-    """Return True if a component pays on the step from one stage to another."""
+def _pays_in_a_stage(reward: ProbedReward, name: str) -> bool:
+    """Return True if a component pays in some stage or on the step to it, though not where stages have settled."""
+    return any(float(pay[name].abs().max()) > ZERO for pay in _pays_by_move(reward))
+
+
+def _pays_by_move(reward: ProbedReward) -> list[Components]:
+    """Return the pay of a reward with stages on rows that lead from each stage to each other, or stay in it."""
     machine = reward.machine
-    return machine is not None and any(
-        float(machine.pay(rows, before, after)[name].abs().max()) > ZERO
-        for (before, after), rows in reward.moves.items()
-        if before != after
-    )
+    return [machine.pay(rows, *move) for move, rows in reward.moves.items()] if machine else []
 
 
 def check_dominance(reward: ProbedReward) -> Iterator[Finding]:
     """Find one component that is nearly all of the reward."""
     parts = _parts(reward)
-    shares = {name: min(_share(part, name) for part in parts) for name in parts[0]}
+    shares = {name: min(_share(part, name) for part in (*parts, *_pays_by_move(reward))) for name in parts[0]}
     name = max(shares, key=shares.__getitem__)
     if len(shares) > 1 and shares[name] > _DOMINANT_SHARE:
         message = f"component `{name}` makes up {100 * shares[name]:.1f} % of the summed absolute components"

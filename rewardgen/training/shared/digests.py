@@ -15,7 +15,7 @@ from torch import Tensor
 
 from rewardgen.reward.contract import Components
 from rewardgen.sim.episodes import ending_shares
-from rewardgen.sim.moments import choose_moments, crossings, row_values, spans
+from rewardgen.sim.moments import choose_moments, crossings, row_values, spans, unwrapped
 from rewardgen.sim.vec_env import HIDDEN
 from rewardgen.store.measurements import (
     ComponentPoint,
@@ -233,9 +233,9 @@ def episode_digests(evaluation: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
 
 def _swings(readings: Tensor, span: Tensor, evaluation: SliceEvaluation) -> dict[str, Swing]:
     """Return the leading rows of one episode (T, R), those with a span (R,), that go to and fro."""
-    swings = {}
+    swings, followed = {}, unwrapped(readings)
     for place in span.nonzero()[:, 0].tolist():
-        values = readings[:, place]
+        values = followed[:, place]
         if (count := crossings(values)) >= _TO_AND_FRO:
             swing = Swing(low=float(values.min()), high=float(values.max()), crossings=count)
             swings[evaluation.rows[place].title] = swing
@@ -273,7 +273,7 @@ def path_efficiencies(
 
     Takes variables (T, E, ...), of which vectors are ignored, components (T, E), and lengths (E,) in control steps.
     """
-    scalars = {name: value.double() for name, value in variables.items() if value.dim() == 2}
+    scalars = {name: unwrapped(value.double()) for name, value in variables.items() if value.dim() == 2}
     inside = torch.arange(1, int(lengths.max()), device=lengths.device).unsqueeze(1) < lengths
     if not scalars or not components or not bool(inside.any()):
         return ()
