@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from rewardgen.core.errors import nearest
 from rewardgen.reward import vocabulary
@@ -55,6 +55,7 @@ class _Checker(ast.NodeVisitor):
         # Name of the function under check; empty at the top level.
         self._function = ""
         self._fixed: set[str] = set()
+        self._seconds: dict[str, str] = {}
         self._constants = _stored(tree.body)
         self._calls: dict[str, set[str]] = {name: set() for name in self._scope.functions}
 
@@ -156,12 +157,13 @@ class _Checker(ast.NodeVisitor):
         for default in (*arguments.defaults, *arguments.kw_defaults):
             if default is not None:
                 self.visit(default)
-        outer = self._function, self._fixed
+        outer = self._function, self._fixed, self._seconds
         parameters = {argument.arg for argument in ast.walk(arguments) if isinstance(argument, ast.arg)}
         self._function, self._fixed = name, (parameters | self._constants) - _stored(body)
+        self._seconds = _second_names(body, {argument.arg for argument in arguments.kwonlyargs})
         for part in body:
             self.visit(part)
-        self._function, self._fixed = outer
+        self._function, self._fixed, self._seconds = outer
 
     def _check_change(self, node: ast.AST, changed: ast.expr) -> None:
         """Refuse an in-place change of a parameter or a constant: every call starts from the same constants."""
@@ -193,6 +195,10 @@ class _Checker(ast.NodeVisitor):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
         self._check_target(node.target)
+        if isinstance(node.target, ast.Name) and node.target.id in self._seconds:
+            name, first = node.target.id, self._seconds[node.target.id]
+            hint = f"write `{name} = {name} {_sign(node.op)} ...`, which makes a new tensor"
+            self._refuse(node, "changes-input", f"changes `{first}` in place, which `{name}` is another name of", hint)
         self._check_operator(node, node.op)
         self.visit(node.value)
 
@@ -429,6 +435,27 @@ def _stored(nodes: Iterable[ast.AST]) -> set[str]:
         if not isinstance(node, ast.FunctionDef | ast.Lambda):
             waiting.extend(ast.iter_child_nodes(node))
     return names
+
+
+def _second_names(nodes: Iterable[ast.AST], numbers: Collection[str]) -> dict[str, str]:
+    """Return names that these statements set to a tensor of another name or to a view of it, with that name.
+
+    Names of `numbers` are left out: they cannot change in place.
+    """
+    seconds: dict[str, str] = {}
+    for node in (inner for outer in nodes for inner in ast.walk(outer)):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            first = node.value
+            while isinstance(first, ast.Subscript):
+                first = first.value
+            if isinstance(first, ast.Name) and first.id not in numbers:
+                seconds[node.targets[0].id] = ast.unparse(node.value)
+    return seconds
+
+
+def _sign(operator: ast.operator) -> str:
+    """Return the sign of an operator, such as `+`."""
+    return ast.unparse(ast.BinOp(ast.Name("x"), operator, ast.Name("x"))).strip("x ")
 
 
 def _is_docstring(node: ast.stmt) -> bool:

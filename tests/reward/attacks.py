@@ -76,6 +76,8 @@ BODY = {
     "in-place method": ("height.add_(1)", "changes-input"),
     "element": ("height[0] = 1.0", "changes-input"),
     "in place on a constant": ("TENSOR.add_(1).mul_(2)", "changes-input"),
+    "running total": ("total = height\ntotal += 1.0", "changes-input"),
+    "running total of a part": ("parts = {'a': height}\ntotal = parts['a']\ntotal *= 2.0", "changes-input"),
     "out argument": ("torch.exp(height, out=height)", "forbidden-keyword"),
     "data assignment": ("height.data = height", "attribute-assignment"),
     # Other constructs.
