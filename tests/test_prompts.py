@@ -445,6 +445,24 @@ def test_code_is_quoted_word_for_word():
 # Repair and diagnosis.
 
 
+def test_readers_of_a_reward_in_stages_are_told_of_its_memory():
+    record = with_evidence()
+    staged = (
+        'STAGES = ("go", "rest")\n\n\ndef next_stage(stage, speed):\n    return stage\n\n\n' + record.candidate.source
+    )
+    staged += '\n\nOBSERVED = ("pace",)\n\n\ndef observe(speed):\n    return speed[:, None]\n'
+    record = record.model_copy(update={"candidate": record.candidate.model_copy(update={"source": staged})})
+    missing = card().model_copy(update={"missed": ("speed",)})
+    review = critic_messages(record.candidate, missing, "", ())[-1].content
+    diagnosis = analyzer_messages(record, missing)[-1].content
+    for told in (review, diagnosis):
+        assert (
+            "Observations end with 2 numbers, 1 for the present stage: go, rest; then 1 of `observe`: `pace`." in told
+        )
+        assert "`prev_stage`" in told and "starts in the first, 0" in told
+    assert "may not tell" not in diagnosis
+
+
 def test_repair_goes_on_in_the_thread_with_the_exact_error_and_its_line():
     candidate = parent().candidate.model_copy(update={"diagnosis": "Faster.", "prediction": "It is faster."})
     finding = Finding(

@@ -17,7 +17,7 @@ MOST = 6
 
 _WHOLE = r"(?P<whole>fitness|success[ _]rate|episode[ _]steps)"
 _PART = r"(?P<part>ending|share|mean|activation)\[(?P<of>[^\[\]\n]{1,100})\]"
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
+_NUMBER = r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w]|[.,]\d)"
 _CLAIM = re.compile(
     rf"(?<![\w\[])(?:{_WHOLE}|{_PART})[`\s]*(?P<sign>>=|<=|≥|≤|>|<)[`\s]*(?P<bound>{_NUMBER})(?P<percent>\s*%)?",
     re.IGNORECASE,
@@ -49,7 +49,7 @@ def claims(prediction: str) -> tuple[Claim, ...]:
     for match in islice(_CLAIM.finditer(prediction), MOST):
         quantity = (match["whole"] or match["part"]).lower().replace("_", " ")
         of = (match["of"] or "").strip("`'\" ")
-        bound = float(match["bound"]) / (100 if match["percent"] else 1)
+        bound = float(match["bound"].replace(",", "")) / (100 if match["percent"] else 1)
         sign = {"≥": ">=", "≤": "<="}.get(match["sign"], match["sign"])
         parsed.append(Claim(f"{quantity}{f'[{of}]' if of else ''} {sign} {bound:g}", quantity, of, sign, bound))
     return tuple(parsed)

@@ -82,12 +82,19 @@ class LLMDesigner:
 
 
 def parse_reply(text: str) -> DesignReply:
-    """Split a reply into its parts. Without headings, the text before the code is the diagnosis."""
+    """Split a reply into its parts. Without headings, the text before the code is the diagnosis.
+
+    A prediction may also stand after the code, or after lines of code that the diagnosis quotes.
+    """
     source = extract_source(text)
     code = _CODE.search(text)
     prose = text[: code.start()] if code else text
     diagnosis, prediction = _section(prose, _DIAGNOSIS, _PREDICTION), _section(prose, _PREDICTION, _DIAGNOSIS)
     diagnosis = diagnosis or ("" if prediction else prose.strip())
+    if not prediction:
+        outside = _section(text.replace(source.strip(), "") if source else text, _PREDICTION, _DIAGNOSIS)
+        quoted = _CODE.search(outside)
+        prediction = outside[: quoted.start()].strip() if quoted else outside
     return DesignReply(shortened(diagnosis, _MOST_PROSE), shortened(prediction, _MOST_PROSE), source)
 
 

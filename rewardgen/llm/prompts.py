@@ -24,6 +24,8 @@ from rewardgen.core.formatting import named, number, percent, shares, thousands
 from rewardgen.core.physics import words
 from rewardgen.llm.analysis_text import analysis_text, outcomes_text
 from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknown, with_own
+from rewardgen.reward.observation import eyes_text
+from rewardgen.reward.stages import stage_names
 from rewardgen.store.measurements import Range
 from rewardgen.store.messages import Message, Picture
 from rewardgen.store.records import (
@@ -172,11 +174,21 @@ def critic_messages(
     candidate: Candidate, card: TaskCard, goal: str, findings: Sequence[Finding]
 ) -> tuple[Message, ...]:
     """Ask for a reading of a candidate that passed the mechanical checks, with their warnings."""
-    lines = candidate.source.strip().splitlines()
     request = render(
-        "critic/review", card=card, goal=goal, reached={}, candidate=candidate, lines=lines, warnings=findings
+        "critic/review",
+        card=card,
+        goal=goal,
+        reached={},
+        candidate=candidate,
+        lines=candidate.source.strip().splitlines(),
+        warnings=findings,
+        **_memory(candidate),
     )
     return _pair("critic/system", request)
+
+
+def _memory(candidate: Candidate) -> dict[str, Any]:
+    return {"stages": stage_names(candidate.source), "seen": eyes_text(candidate.source)}
 
 
 def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message, ...]:
@@ -186,7 +198,8 @@ def analyzer_messages(record: CandidateRecord, card: TaskCard) -> tuple[Message,
     names |= {row.partition(" ")[0].strip("|") for episode in episodes for row in (*episode.variables, *episode.stays)}
     used = [variable for variable in card.variables if variable.name in names]
     unused = [variable.name for variable in card.variables if variable not in used]
-    request = render("analyzer/diagnosis", card=card, record=record, used=used, unused=unused)
+    memory = _memory(record.candidate)
+    request = render("analyzer/diagnosis", card=card, record=record, used=used, unused=unused, **memory)
     return _pair("analyzer/system", request, judged=card.judged)
 
 

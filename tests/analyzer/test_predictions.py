@@ -16,6 +16,7 @@ def outcomes(prediction, **changes):
     ("text", "claim"),
     [
         ("fitness >= 1.5", "fitness >= 1.5"),
+        ("episode steps >= 1,000", "episode steps >= 1000"),
         ("`fitness` ≥ 1.5 m/s", "fitness >= 1.5"),
         ("Success rate > 80 %", "success rate > 0.8"),
         ("success_rate >= .8, at least", "success rate >= 0.8"),

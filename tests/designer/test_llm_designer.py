@@ -47,6 +47,18 @@ def repair(answer, findings=()):
     return asyncio.run(designer.repair(request(), rejected, findings)), llm
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"DIAGNOSIS: It falls.\n\n```python\n{CODE}```\n\nPREDICTION: fitness >= 0.5\n",
+        f"DIAGNOSIS: Of\n```python\nup = 1.0\n```\nit falls.\n\nPREDICTION: fitness >= 0.5\n\n```python\n{CODE}```\n",
+    ],
+    ids=["after the code", "after a quotation"],
+)
+def test_a_prediction_is_found_wherever_it_stands(reply):
+    assert parse_reply(reply).prediction == "fitness >= 0.5"
+
+
 def test_reply_becomes_a_candidate_with_its_source_and_reasons():
     candidate, _ = design(REPLY)
     assert candidate.source == CODE
