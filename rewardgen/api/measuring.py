@@ -194,13 +194,13 @@ def evaluate(
     with scratch_folder() as scratch:
         setup = _setup(reference.history, scratch, workers or usable_cores())
         place = training.folder.path if training else reference.folder.policies / phase
-        paths = {result.spec: [place / str(result.policy)] for result in slices}
+        paths = {result.spec: [place / result.policy] for result in slices if result.policy}
         spec = RewardSpec(candidate_id=reference.candidate, source=reference.source)
         rewards, measured = {spec.candidate_id: spec}, {}
         for physics in conditions(ranges):
             here = setup._replace(scratch=scratch / str(len(measured)))
             measured[physics] = measured_policies(here, paths, rewards, seed=seed, episodes=episodes, physics=physics)
-    policies = [_measurement(result, measured[()][result.spec]) for result in slices]
+    policies = [_measurement(result, measured[()].get(result.spec)) for result in slices]
     folder, history, id = reference.folder, reference.history, reference.candidate
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
     transfer = None
@@ -246,7 +246,10 @@ def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:
 
 
 def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
-    """Return a candidate's results with policies, preferably from the fresh seeds of the finals or of earlier ones."""
+    """Return a candidate's results, preferably from the fresh seeds of the finals or of earlier ones.
+
+    A seed that failed is one of them: the others alone would be a selection.
+    """
     history, id = reference.history, reference.candidate
     final, search = (history.result(phase, id) for phase in ("final", "search"))
     used = [seed for seeds, _ in history.earlier_finals for seed in seeds]
@@ -256,16 +259,19 @@ def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
         ("search", search.slices if search else ()),
     ]
     for phase, found in choices:
-        if slices := [slice for slice in found if slice.policy]:
-            return phase, slices
+        if any(slice.policy for slice in found):
+            return phase, [*found]
     record = history.record(id)
     why = f": {record.outcome}" if record and record.outcome else ""
     raise UsageError(f"{reference.candidate} of run {reference.folder.id} has no policy{why}", "name another candidate")
 
 
-def _measurement(result: SliceResult, measured: PolicyMeasurement) -> Measurement:
+def _measurement(result: SliceResult, measured: PolicyMeasurement | None) -> Measurement:
     values = [outcome.fitness for outcome in result.outcomes[:STARTS]]
     before = sum(values) / len(values) if values else None
+    if measured is None:
+        why = f"its training failed: {result.failure.message}" if result.failure else "it has no policy"
+        return Measurement(result.seed, None, None, before, why)
     if measured.problem or not measured.outcomes:
         return Measurement(result.seed, None, None, before, measured.problem)
     fitness = mean_interval([outcome.fitness for outcome in measured.outcomes])

@@ -225,8 +225,8 @@ class Run:
             generations: Number of further generations.
             progress: See `rewardgen.run`.
             track: See `rewardgen.run`.
-            **changes: New values of `model`, `critic_model`, `judge`, `api_base`, `max_cost`, `max_tokens`, `ablate`,
-                `executor`, `cluster`.
+            **changes: New values of `model`, `critic_model`, `judge`, `api_base`, `max_minutes`, `max_steps`,
+                `max_cost`, `max_tokens`, `ablate`, `executor`, `cluster`.
 
         Returns:
             The continued run.

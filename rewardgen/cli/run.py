@@ -93,6 +93,16 @@ Generations = Annotated[
         validator=Number(gte=1),
     ),
 ]
+MaxMinutes = Annotated[
+    float | None,
+    Parameter(
+        help="New limit on the wall-clock time; with more generations, of these and their finals.",
+        validator=Number(gt=0),
+    ),
+]
+MaxSteps = Annotated[
+    int | None, Parameter(help="New limit on the control steps of all trainings.", validator=Number(gte=1000))
+]
 MaxCost = Annotated[float | None, Parameter(help="New limit on the price of all calls [USD].", validator=Number(gte=0))]
 Ablate = Annotated[
     tuple[Ablation, ...] | None, Parameter(help="Part to leave out from now on.", negative="", show=False)
@@ -178,6 +188,8 @@ def resume(
     critic_model: CriticModel = None,
     judge: ResumedJudge = None,
     api_base: ApiBase = None,
+    max_minutes: MaxMinutes = None,
+    max_steps: MaxSteps = None,
     max_cost: MaxCost = None,
     max_tokens: MaxTokens = None,
     ablate: Ablate = None,
@@ -192,7 +204,14 @@ def resume(
     folder = find_run(ref, runs_dir)
     runs_dir = folder.path.parent  # the run may have been named by its path
     options: dict[str, Any] = {"model": model, "critic_model": critic_model, "api_base": api_base, "max_cost": max_cost}
-    options |= {"max_tokens": max_tokens, "ablate": ablate, "executor": executor, "judge": judge}
+    options |= {
+        "max_minutes": max_minutes,
+        "max_steps": max_steps,
+        "max_tokens": max_tokens,
+        "ablate": ablate,
+        "executor": executor,
+        "judge": judge,
+    }
     options["cluster"] = "" if executor == PROCESSES else cluster
     changes: dict[str, Any] = {
         name: (None if value == "" else value) for name, value in options.items() if value is not None

@@ -104,7 +104,7 @@ class RunConfig(Frozen):
     device: Device | Literal["auto"] = "cpu"
     """Device of simulation and learning: `cpu`; `cuda`, a GPU by MuJoCo Warp; `auto`, the GPU if there is one; or
     `warp-cpu`, the GPU's code on the CPU. Fitness is always measured on the CPU."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=10**12)
     """Seed of the whole run."""
     strategy: str = "evolve"
     """Strategy of the search: `evolve` builds on the best candidates; `best-of-n`, a control, drafts as many without
@@ -127,8 +127,8 @@ class RunConfig(Frozen):
     target_fitness: float | Literal["human"] | None = None
     """Fitness at which the search stops; `human`: stop once a candidate beats the human reward by more than noise."""
     max_minutes: float | None = Field(default=None, gt=0)
-    """Limit on the wall-clock time of the run. Once a candidate has been trained, the search stops, trainings included,
-    in time for the finals, which are estimated from the trainings so far."""
+    """Limit on the wall-clock time of the run. The first candidates and the first fresh seeds of the finals are always
+    trained; then the search stops, trainings included, in time for the finals, estimated from the trainings so far."""
     max_steps: int | None = Field(default=None, ge=1000)
     """Limit on the control steps of all trainings of the run, with a reserve for the finals. The first generation is
     always trained."""

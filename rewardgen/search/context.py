@@ -76,6 +76,40 @@ def ablations(history: History, ids: Sequence[str] | None = None) -> int:
     return int(any(observed_names(candidate.source) for candidate in latest.values()))
 
 
+def search_steps_left(config: RunConfig, history: History) -> float:
+    """Return the control steps left to trainings of a search, without those of the finals; infinite without a limit."""
+    most = config.max_steps
+    return math.inf if most is None else most - history.spent_steps - _final_steps(config, history)
+
+
+def _final_steps(config: RunConfig, history: History) -> int:
+    """Return the control steps of the finals at most."""
+    assert history.training is not None
+    return history.training.env_steps * final_trainings(config, len(history.baselines) + ablations(history))
+
+
+def finals_s(config: RunConfig, history: History) -> float:
+    """Return the wall-clock time of the finals at most, estimated from the trainings so far [s].
+
+    It is 0 before the first candidate has been trained: without one there are no finals to keep time for.
+    """
+    runs = [run for run in history.trained.values() if not run.failure and run.env_steps]
+    if all(run.candidate_id in BASELINES for run in runs):
+        return 0.0
+    per_step_s = sum(run.wall_s for run in runs) / sum(run.env_steps for run in runs)
+    device = str(history.training.settings.get("device")) if history.training else "cpu"
+    return _final_steps(config, history) * per_step_s / processes(config, device)
+
+
+def no_room(config: RunConfig, history: History) -> str:
+    """Return the limit that leaves no steps for another generation and the finals; empty if there is room."""
+    assert history.training is not None
+    steps = config.candidates * config.seeds * history.training.env_steps
+    if search_steps_left(config, history) >= steps:
+        return ""
+    return f"the limit of {config.max_steps or 0:,} steps has no room for another generation and the finals"
+
+
 class Context(NamedTuple):
     """One run, as its steps see it."""
 
@@ -90,19 +124,6 @@ class Context(NamedTuple):
         return self.journal.history
 
     @property
-    def steps_left(self) -> float:
-        """Control steps left to trainings; infinite without a limit."""
-        most = self.config.max_steps
-        return math.inf if most is None else most - self.history.spent_steps
-
-    @property
-    def final_steps(self) -> int:
-        """Control steps of the finals at most."""
-        assert self.history.training is not None
-        compared = len(self.history.baselines) + ablations(self.history)
-        return self.history.training.env_steps * final_trainings(self.config, compared)
-
-    @property
     def time_up(self) -> str:
         """Message once the time of the search is up; empty before."""
         return f"time limit of {self.config.max_minutes:g} min reached" if self.remaining_s == 0.0 else ""
@@ -111,21 +132,16 @@ class Context(NamedTuple):
     def remaining_s(self) -> float | None:
         """Wall-clock time left to the search [s]; None without a limit."""
         most = self.config.max_minutes
-        spent_s = self.journal.elapsed_s - self.history.search_began_s
-        return None if most is None else max(0.0, 60.0 * most - spent_s - self._final_s)
+        return None if most is None else max(0.0, 60.0 * most - self._spent_s - finals_s(self.config, self.history))
 
     @property
-    def _final_s(self) -> float:
-        """Wall-clock time of the finals at most, estimated from the trainings so far [s].
+    def overtime(self) -> bool:
+        """True once the run, its finals included, has had all its time."""
+        return self.config.max_minutes is not None and self._spent_s > 60.0 * self.config.max_minutes
 
-        It is 0 before the first candidate has been trained: without one there are no finals to keep time for.
-        """
-        runs = [run for run in self.history.trained.values() if not run.failure and run.env_steps]
-        if all(run.candidate_id in BASELINES for run in runs):
-            return 0.0
-        per_step_s = sum(run.wall_s for run in runs) / sum(run.env_steps for run in runs)
-        device = str(self.history.training.settings.get("device")) if self.history.training else "cpu"
-        return self.final_steps * per_step_s / processes(self.config, device)
+    @property
+    def _spent_s(self) -> float:
+        return self.journal.elapsed_s - self.history.search_began_s
 
     @contextmanager
     def time_limit(self) -> Iterator[threading.Event]:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from rewardgen.core.config import FURTHER_SHARE
-from rewardgen.search.context import Context
+from rewardgen.search.context import Context, search_steps_left
 from rewardgen.store.history import Phase, SeedRound
 from rewardgen.store.ranking import Ranking, leads
 from rewardgen.store.records import BASELINES, Analysis, RewardSpec, SliceFailure, SliceResult, SliceSpec, Slot
@@ -48,7 +48,9 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
             missing.remove(spec)
     if not missing:
         return
-    with run.time_limit() if phase == "search" else nullcontext(threading.Event()) as cancel:
+    # Candidates train side by side, so a limit on the first of them would leave nothing to choose from.
+    begun = any(id not in BASELINES and not result.failure for (_, id, _), result in history.trained.items())
+    with run.time_limit() if phase == "search" and begun else nullcontext(threading.Event()) as cancel:
         rewards = dict.fromkeys(spec.candidate_id for spec in missing)
         run.parts.trainer.train(
             [RewardSpec(candidate_id=id, source=sources[id], is_baseline=id in BASELINES) for id in rewards],
@@ -92,7 +94,7 @@ def _next_round(run: Context) -> dict[str, tuple[int, ...]]:
     spent = sum(len(seeds) for (phase, _), seeds in history.extra_seeds.items() if phase == "search")
     room = len(ranking.ids) * len(history.search_seeds) // FURTHER_SHARE - spent
     if config.max_steps is not None:
-        room = min(room, int((run.steps_left - run.final_steps) // history.training.env_steps))
+        room = min(room, int(search_steps_left(config, history) // history.training.env_steps))
     ids = contenders(ranking, counts, config.leaders, config.leader_seeds)[: max(0, room)]
     return {id: (history.search_seeds[0] + counts[id],) for id in ids}
 

@@ -32,7 +32,7 @@ def run_finals(run: Context, reason: str) -> Summary:
     history = run.history
     ranked = run.parts.judge.rank(run.records()).ids
     while ranked and _enter(run, ranked, reason):
-        while seeds := _next_block(history):
+        while seeds := _next_block(run):
             block = SeedRound(phase="final", generation=len(history.generations), seeds=seeds)
             run.journal.record("seeds-opened", **block.model_dump(mode="json"))
             train(run, "final", _sources(history))
@@ -50,7 +50,7 @@ def _enter(run: Context, ranked: Sequence[str], reason: str) -> bool:
     if history.finalists:
         train(run, "final", _sources(history))  # trainings that an interruption left undone
         if history.finalists[0] not in _failed(history):
-            return bool(_next_block(history))
+            return bool(_next_block(run))
     failed = _failed(history)
     candidates = [id for id in ranked if id not in failed]
     if not candidates:
@@ -90,12 +90,13 @@ def opponents(history: History) -> tuple[str, ...]:
     return (*baseline, *(id for id in (history.init_id,) if id in history.finalists[1:]))
 
 
-def _next_block(history: History) -> dict[str, tuple[int, ...]]:
-    """Fresh seeds to open next, by id; empty once all questions are decided or the seeds are used up."""
+def _next_block(run: Context) -> dict[str, tuple[int, ...]]:
+    """Fresh seeds to open next, by id; empty once all questions are decided, or the seeds or the time are used up."""
+    history = run.history
     winner, *others = history.finalists
     opened = len(history.seeds("final", winner))
     block = history.final_seeds[opened : opened + BLOCK]
-    if not block:
+    if not block or (opened and run.overtime):
         return {}
     if opened:
         looks = _looks(history)

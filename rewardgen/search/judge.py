@@ -72,7 +72,7 @@ class FitnessJudge:
                 continue
             values = [run.final_fitness for run in result.slices if run.final_fitness is not None]
             lengths = [run.curve[-1].episode_steps for run in result.slices if run.curve]
-            merit = (round(result.fitness, 6), result.success_rate or 0.0, sum(lengths) / max(len(lengths), 1))
+            merit = (float(f"{result.fitness:.7g}"), result.success_rate or 0.0, sum(lengths) / max(len(lengths), 1))
             measured.append((merit, record.candidate.id, values))
         errors, freedom = standard_errors([values for *_, values in measured])
         ranked = sorted(zip(measured, errors, strict=True), key=lambda pair: pair[0][0], reverse=True)

@@ -41,7 +41,7 @@ from rewardgen.search.assembly import (
     own_prompts_of,
     planned,
 )
-from rewardgen.search.context import Context
+from rewardgen.search.context import Context, finals_s, no_room
 from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.judge import make_judge
@@ -201,11 +201,18 @@ def _resumption(history: History, config: RunConfig, how: Resume) -> dict[str, A
 
 
 def _require_room(history: History, how: Resume) -> None:
-    """Reject more generations for a run without room for another model call."""
+    """Reject more generations for a run without room for another model call, or for another training."""
     raised = {"max_cost", "max_tokens"} & {*how.changes}
     if how.generations and history.exhausted.startswith("the limit") and not raised:
         hint = "raise the limit with `--max-cost` or `--max-tokens`; it counts all calls of the run"
         raise UsageError(f"run {history.run_id} cannot make another model call: {history.exhausted}", hint)
+    if how.generations and history.training is not None:
+        config = changed_config(history, how.changes)
+        if limit := no_room(config, history):
+            raise UsageError(f"run {history.run_id}: {limit}", "raise it with `--max-steps`")
+        if config.max_minutes is not None and 60.0 * config.max_minutes <= (needed_s := finals_s(config, history)):
+            message = f"run {history.run_id} has no time to search: its finals may take {needed_s / 60.0:.0f} min"
+            raise UsageError(message, f"raise the limit of {config.max_minutes:g} min with `--max-minutes`")
 
 
 def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:

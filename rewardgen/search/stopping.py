@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rewardgen.core.formatting import number, thousands
 from rewardgen.core.statistics import later_mean
-from rewardgen.search.context import Context
+from rewardgen.search.context import Context, no_room
 from rewardgen.search.judge import FitnessJudge, stalled_generations
 from rewardgen.store.ranking import leads
 from rewardgen.store.records import CandidateResult
@@ -45,16 +45,11 @@ def _reached(run: Context) -> str:
 
 
 def _limit(run: Context, generation: int) -> str:
-    config, training = run.config, run.history.training
-    if generation >= config.generations:
+    if generation >= run.config.generations:
         return "the one generation is done" if generation == 1 else f"all {generation} generations done"
     if run.time_up or not generation:
         return run.time_up
-    assert training is not None
-    steps = config.candidates * config.seeds * training.env_steps
-    if run.steps_left < steps + run.final_steps:
-        return f"the limit of {config.max_steps or 0:,} steps has no room for another generation and the finals"
-    return ""
+    return no_room(run.config, run.history)
 
 
 def _stall(run: Context) -> str:

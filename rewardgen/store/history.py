@@ -95,7 +95,17 @@ class Race(Frozen):
 
 
 Changeable = Literal[
-    "model", "critic_model", "judge", "api_base", "ablate", "max_cost", "max_tokens", "executor", "cluster"
+    "model",
+    "critic_model",
+    "judge",
+    "api_base",
+    "ablate",
+    "max_minutes",
+    "max_steps",
+    "max_cost",
+    "max_tokens",
+    "executor",
+    "cluster",
 ]
 """Fields of the configuration that may change when a run is resumed."""
 

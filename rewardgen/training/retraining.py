@@ -32,6 +32,8 @@ from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.setup import DEFAULT_TRAINER, settings_for
 
 _MOST_BYTES = 256 << 20
+_BY_CHANCE = ("timeout", "crash", "memory")
+"""Failures that the machine may have caused: such a seed is trained again."""
 
 
 class RewardTraining(NamedTuple):
@@ -132,7 +134,8 @@ def _stored(folder: Path, plan: RewardTraining) -> list[SliceResult]:
     trained = read_training(folder)
     if trained is None or trained.digest != plan.digest:
         return []
-    return [result for result in trained.results if result.policy is None or (folder / result.policy).is_file()]
+    kept = [result for result in trained.results if not (result.failure and result.failure.kind in _BY_CHANCE)]
+    return [result for result in kept if result.policy is None or (folder / result.policy).is_file()]
 
 
 def _write(folder: Path, plan: RewardTraining, results: Sequence[SliceResult]) -> None:

@@ -18,6 +18,7 @@ from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import TRAINING, RunFolder
 from rewardgen.view.reference import Reference
 from tests.api.test_environment import MINE
+from tests.builders import failed_slice
 from tests.e2e.command import POINT
 from tests.tasks.files import point
 from tests.ui.story import events
@@ -90,6 +91,25 @@ def test_a_reward_that_fails_has_no_fitness_and_says_why(tmp_path):
     assert done.fitness is None
     assert done.policy is None
     assert "non-finite" in done.rows()[0]["failure"] and "non-finite" in repr(done)
+
+
+def test_a_seed_that_the_machine_failed_is_trained_again(tmp_path):
+    train(POINT, folder=tmp_path, seeds=2)
+    kept = json.loads((tmp_path / TRAINING).read_text())
+    kept["results"][1] |= {"failure": {"kind": "timeout", "message": "too slow"}, "policy": None}
+    (tmp_path / TRAINING).write_text(json.dumps(kept))
+    again, heard = train(POINT, folder=tmp_path, seeds=2)
+    assert heard.seeds == {1} and again.fitness is not None
+
+
+def test_a_reward_that_failed_with_a_seed_has_no_fitness_on_fresh_episodes_either(run):
+    opened = rewardgen.open_run(run.path)
+    (seed,) = opened.history.final_seeds
+    opened.history.extra_seeds["final", run.best.id] = (seed, seed + 1)
+    opened.history.trained["final", run.best.id, seed + 1] = failed_slice(run.best.id, seed + 1)
+    found = rewardgen.evaluate(opened, episodes=2, workers=1)
+    assert found.fitness is None and found.policies[0].fitness is not None
+    assert found.policies[1].problem.startswith("its training failed: ")
 
 
 def test_the_policies_of_a_run_are_measured_by_the_runs_own_starts_as_the_run_did(run):

@@ -112,6 +112,20 @@ def test_a_run_whose_calls_are_used_up_goes_on_only_with_a_higher_limit(tmp_path
     assert not found.earlier_finals, "there was nothing to open them with"
 
 
+def test_a_run_without_steps_for_another_generation_keeps_its_finals_until_the_limit_is_raised(tmp_path):
+    settings = {"generations": 1, "max_steps": 1000}
+    folder, found = start(RunConfig(task=str(POINT), **FEW | settings), tmp_path / "runs", Listener())
+    assert found.summary.chosen
+    with pytest.raises(UsageError, match="the limit of 1,000 steps has no room") as caught:
+        resume(folder, Listener(), Resume(generations=1))
+    assert "--max-steps" in caught.value.hint
+    assert History.load(folder).summary == found.summary
+    with pytest.raises(UsageError, match="its finals may take") as caught:
+        resume(folder, Listener(), Resume({"max_steps": None, "max_minutes": 1e-6}, generations=1))
+    assert "--max-minutes" in caught.value.hint
+    assert len(resume(folder, Listener(), Resume({"max_steps": 10**6}, generations=1)).history.generations) == 2
+
+
 def test_a_designer_is_told_as_much_of_the_words_as_there_is_room_for_the_newest_first():
     history = History()
     history.feedback = [Feedback(text=f"{number}" * MOST_CHARS * 2, generation=number // 4) for number in range(8)]

@@ -1,4 +1,5 @@
 import asyncio
+import time
 from collections import Counter
 
 import pytest
@@ -10,6 +11,7 @@ from rewardgen.sandbox.process import WorkerCancelled
 from rewardgen.store.events import read_events
 from rewardgen.store.records import BASELINES
 from rewardgen.view.rows import search_rows
+from tests.builders import slice_result
 from tests.search.parts import Crew, Listener, a_search
 
 
@@ -131,6 +133,32 @@ def test_time_that_is_up_ends_a_training_and_the_finals_follow(tmp_path):
     failed = history.result("search", "g01-k1").failure
     assert failed and failed.kind == "timeout" and "0.03 min" in failed.message
     assert history.result("search", "g01-k0").failure  # one of its seeds was trained, which is no fitness
+
+
+def test_the_first_candidates_are_trained_whatever_the_time(tmp_path):
+    class Slow(Crew):
+        def train(self, rewards, slices, *, cancel, **options):
+            assert not cancel.wait(0.4)
+            super().train(rewards, slices, cancel=cancel, **options)
+
+    search, history = a_search(tmp_path, Slow(), max_minutes=0.005)
+    assert search().chosen == "g00-k3" and len(history.generations) == 1
+
+
+@pytest.mark.parametrize(("minutes", "opened"), [(0.02, 5), (None, 10)])
+def test_no_further_fresh_seeds_are_opened_once_the_time_is_over(tmp_path, minutes, opened):
+    class Slow(Crew):
+        def train(self, rewards, slices, **options):
+            if slices[0].seed >= 5000:
+                time.sleep(1.3)
+            super().train(rewards, slices, **options)
+
+        def _slice(self, id, seed):
+            return slice_result(id, seed, 1.0 + 0.1 * (seed % 2))
+
+    search, history = a_search(tmp_path, Slow(), max_minutes=minutes, generations=1, final_seeds=15)
+    summary = search()
+    assert summary.against_human == "on par" and len(history.seeds("final", summary.chosen)) == opened
 
 
 class Minute(Crew):
