@@ -15,7 +15,7 @@ from rewardgen.core.errors import RunFolderError, UsageError
 from rewardgen.core.formatting import count, number, tokens
 from rewardgen.core.physics import cannot_vary, conditions, parse_ranges
 from rewardgen.core.provenance import usable_cores
-from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
+from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval, within_range
 from rewardgen.designer.ranges import choose_ranges
 from rewardgen.film.film import plan_of
 from rewardgen.film.film_index import FILMS, Film
@@ -200,7 +200,8 @@ def evaluate(
         for physics in conditions(ranges):
             here = setup._replace(scratch=scratch / str(len(measured)))
             measured[physics] = measured_policies(here, paths, rewards, seed=seed, episodes=episodes, physics=physics)
-    policies = [_measurement(result, measured[()].get(result.spec)) for result in slices]
+    best = reference.history.card.best_fitness if reference.history.card else None
+    policies = [_measurement(result, measured[()].get(result.spec), best) for result in slices]
     folder, history, id = reference.folder, reference.history, reference.candidate
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
     transfer = None
@@ -266,7 +267,7 @@ def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
     raise UsageError(f"{reference.candidate} of run {reference.folder.id} has no policy{why}", "name another candidate")
 
 
-def _measurement(result: SliceResult, measured: PolicyMeasurement | None) -> Measurement:
+def _measurement(result: SliceResult, measured: PolicyMeasurement | None, best_fitness: float | None) -> Measurement:
     values = [outcome.fitness for outcome in result.outcomes[:STARTS]]
     before = sum(values) / len(values) if values else None
     if measured is None:
@@ -274,7 +275,8 @@ def _measurement(result: SliceResult, measured: PolicyMeasurement | None) -> Mea
         return Measurement(result.seed, None, None, before, why)
     if measured.problem or not measured.outcomes:
         return Measurement(result.seed, None, None, before, measured.problem)
-    fitness = mean_interval([outcome.fitness for outcome in measured.outcomes])
+    fresh = [outcome.fitness for outcome in measured.outcomes]
+    fitness = within_range(mean_interval(fresh), best_fitness, fresh)
     successes = [float(outcome.success) for outcome in measured.outcomes]
     success = None if measured.success_rate is None else proportion_interval(successes, 1)
     return Measurement(result.seed, fitness, success, before)

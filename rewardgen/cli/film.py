@@ -51,7 +51,8 @@ def film(
         print_json({"films": [_data(film) for film in films]})
         return 0 if films else 1
     if not films:
-        messages().print("there is nothing to film: no policy has been trained to the end", soft_wrap=True)
+        why = "the run's folder lacks the files of policies" if history.trained else "no policy has been trained"
+        messages().print(f"there is nothing to film: {why}", soft_wrap=True)
         return 1
     for shot in films:
         results().print(f"{shot.title}\n  {shot.caption}\n  {shot.video}", soft_wrap=True)

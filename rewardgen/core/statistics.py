@@ -69,6 +69,16 @@ def bootstrap_interval(values: Sequence[float]) -> Interval:
     return Interval(value=interquartile_mean(values), low=float(low), high=float(high))
 
 
+def within_range(estimate: Interval, best_fitness: float | None, seen: Sequence[float]) -> Interval:
+    """Bound an interval by the highest possible fitness, and by 0 where the fitness is a share."""
+    if best_fitness is None:
+        return estimate
+    is_share = best_fitness == 1.0 and min(seen) >= 0.0
+    low = max(estimate.low, 0.0) if is_share else estimate.low
+    # A task may declare a best fitness that a policy exceeds.
+    return estimate.model_copy(update={"low": low, "high": max(min(estimate.high, best_fitness), estimate.value)})
+
+
 def mean_interval(values: Sequence[float]) -> Interval:
     """Return the mean of independent values with Student's 95 % interval, which is a point for a single value."""
     if len(values) < 2:

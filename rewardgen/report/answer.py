@@ -62,7 +62,8 @@ def answer_of(history: History, status: Status) -> FirstScreen:
     """The answer so far."""
     goal = history.config.goal if history.config else ""
     asked = goal or opening_words(history.card.description if history.card else "")
-    answer = FirstScreen(asked, bool(goal), *_unfinished(history, status), cautions=tuple(_cautions(history)))
+    cautions = (*_next_steps(history, status), *_cautions(history))
+    answer = FirstScreen(asked, bool(goal), *_unfinished(history, status), cautions=cautions)
     if (summary := history.summary) is None:
         return answer._replace(facts=tuple(_so_far(history)), sure=_SO_FAR if history.best() else "")
     row = chosen_row(summary)
@@ -90,10 +91,18 @@ def _unfinished(history: History, status: Status) -> tuple[str, Tone]:
         merit = f" with a fitness of {number(best.fitness)}" if history.has_fitness else ""
         leader = f"{best.candidate.id} leads the search{merit}"
     if status == "failed":
-        return f"The run failed: {history.error}", "bad"
+        return f"The run failed: {history.error}.", "bad"
     state = "Interrupted" if status == "interrupted" else "Still searching"
     state = f"{state}, in the finals" if history.finalists else state
     return f"{state}: {leader}.", "open"
+
+
+def _next_steps(history: History, status: Status) -> list[str]:
+    """Sentences on what to do about a run that no process works on any more."""
+    if status not in ("failed", "interrupted"):
+        return []
+    hint = f"{history.hint[:1].upper()}{history.hint[1:]}." if history.hint else ""
+    return [*filter(None, [hint]), f"`rewardgen resume {history.run_id}` continues it."]
 
 
 def _so_far(history: History) -> list[Fact]:

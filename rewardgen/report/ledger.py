@@ -61,6 +61,8 @@ def _usage(usage: Usage) -> str:
     parts = {"cached": usage.cached_tokens, "estimated": usage.estimated_tokens}
     of_them = ", ".join(f"{tokens(part)} {name}" for name, part in parts.items() if part)
     told = f" ({of_them})" if of_them else ""
+    if usage.calls and not usage.tokens:
+        return f"{count(usage.calls, 'call')}, tokens and price not counted"
     return f"{count(usage.calls, 'call')}, {tokens(usage.tokens)} tokens{told}, {money(usage.cost_usd)}"
 
 
@@ -123,7 +125,7 @@ def _provenance(folder: RunFolder) -> list[Line]:
             ("Command", str(known["command"])),
             ("Versions", ", ".join(f"{name} {version}" for name, version in known["packages"].items() if version)),
             ("Commit", f"{commit['id']}{modified}" if commit else ""),
-            ("Machine", f"{known['platform']}, Python {known['python']}, {known['cores']} cores"),
+            ("Machine", f"{known['platform']}, Python {known['python']}, {count(known['cores'], 'core')}"),
             ("Sandbox", f"{sandbox['mode']}, {f'without {missing}' if missing else 'all layers in force'}"),
         ]
     except (OSError, ValueError, RecursionError, LookupError, TypeError, AttributeError):

@@ -68,6 +68,10 @@ def report_html(
         "folder": folder,
         "history": history,
         "answer": answer_of(history, status),
+        "filmable": any(
+            result.policy and (folder.policies / phase / result.policy).is_file()
+            for (phase, _, _), result in history.trained.items()
+        ),
         "films": reels,
         "rows": rows,
         "bars": _bars(history),

@@ -144,7 +144,8 @@ def write_readme(folder: RunFolder, history: History) -> None:
     lines += [f"Goal: {config.goal}", ""] if config.goal else []
     lines += [*(f"- {text}" for text in _remarks(history)), ""]
     if summary is None:
-        lines += [f"Not finished ({history.status}). `rewardgen resume {history.run_id}` continues it.", ""]
+        why = f": {history.error}" + f" ({history.hint})" * bool(history.hint) if history.error else ""
+        lines += [f"Not finished ({history.status}{why}). `rewardgen resume {history.run_id}` continues it.", ""]
     else:
         lines += [f"**{history.judgement.text}**", ""] if history.judgement else []
         lines += [summary.conclusion, "", *closing_markdown(summary), "", f"The search stopped: {summary.reason}.", ""]
@@ -155,7 +156,8 @@ def write_readme(folder: RunFolder, history: History) -> None:
     measure = rows[0].measure if rows else "fitness"
     lines += ["## Generations", "", f"| candidate | operator | parents | {measure} | idea, or reason |"]
     lines += ["|---|---|---|--:|---|", *(_line(record, row) for row in rows if (record := history.record(row.id)))]
-    write_atomic(folder.readme, "\n".join([*lines, _HERE]) + "\n")
+    here = [line for line in _HERE.split("\n") if "`best/`" not in line or (summary and summary.chosen)]
+    write_atomic(folder.readme, "\n".join([*lines, *here]) + "\n")
 
 
 def _remarks(history: History) -> list[str]:

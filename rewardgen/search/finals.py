@@ -14,6 +14,7 @@ from rewardgen.core.statistics import (
     interquartile_mean,
     proportion_interval,
     standing,
+    within_range,
 )
 from rewardgen.reward.observation import without_observation
 from rewardgen.search.context import Context, ablations
@@ -137,7 +138,7 @@ def summarise(reason: str, history: History) -> Summary:
     best_fitness = history.card.best_fitness if history.card else None
     seen = [number for numbers in values.values() for number in numbers]
     estimates = {
-        id: _within_range(bootstrap_interval(numbers), best_fitness, seen)
+        id: within_range(bootstrap_interval(numbers), best_fitness, seen)
         for id, numbers in values.items()
         if numbers and history.has_fitness
     }
@@ -163,16 +164,6 @@ def summarise(reason: str, history: History) -> Summary:
         difference=looks[baseline].difference if baseline in looks else None,
         conclusion=" ".join(sentence for sentence in conclusion if sentence),
     )
-
-
-def _within_range(estimate: Interval, best_fitness: float | None, seen: Sequence[float]) -> Interval:
-    """Bound an interval by the highest possible fitness, and by 0 where the fitness is a share."""
-    if best_fitness is None:
-        return estimate
-    is_share = best_fitness == 1.0 and min(seen) >= 0.0
-    low = max(estimate.low, 0.0) if is_share else estimate.low
-    # A task may declare a best fitness that a policy exceeds.
-    return estimate.model_copy(update={"low": low, "high": max(min(estimate.high, best_fitness), estimate.value)})
 
 
 def _fitness_values(result: CandidateResult | None) -> list[float]:

@@ -144,7 +144,7 @@ def candidate_page(history: History, record: CandidateRecord) -> RenderableType:
 
 def baseline_page(history: History, name: str) -> RenderableType:
     """One of the task's own rewards: results and code."""
-    rows = [row_line(row, row.reason) for row in final_rows(history, {}) if row.id == name]
+    rows = [row_line(row, row.reason) for row in search_rows(history, [name], {})]
     code = Code(history.baselines[name], "python", numbered=True)
     return Group(*rows, *_trainings(history, name), *section("Reward", code))
 

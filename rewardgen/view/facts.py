@@ -208,9 +208,9 @@ CANDIDATE_ROWS: Mapping[str, Callable[[CandidateFacts], str]] = {
     "origin": lambda side: f"{side.operator} of {' and '.join(side.parents)}" if side.parents else side.operator,
     "status": lambda side: side.status,
     "why": lambda side: side.reason,
-    "fitness": lambda side: with_spread(side.fitness, side.spread),
-    "success": lambda side: percent(side.success_rate),
-    "on fresh seeds": lambda side: number(side.fresh_fitness),
+    "fitness in the search": lambda side: with_spread(side.fitness, side.spread),
+    "success in the search": lambda side: percent(side.success_rate),
+    "mean fitness on fresh seeds": lambda side: number(side.fresh_fitness),
     "components": lambda side: ", ".join(side.components),
 }
 

@@ -107,7 +107,10 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
 def _usage(history: History, config: RunConfig) -> str:
     if config.model == BUILTIN and not history.usage.calls:
         return ""
-    usage, limit = history.usage, f" of {money(config.max_cost)}" if config.max_cost is not None else ""
+    usage = history.usage
+    if usage.calls and not usage.tokens:
+        return count(usage.calls, "call")
+    limit = f" of {money(config.max_cost)}" if config.max_cost is not None else ""
     estimated = f" ({tokens(usage.estimated_tokens)} estimated)" if usage.estimated_tokens else ""
     return f"{money(usage.cost_usd)}{limit}, {tokens(usage.tokens)} tokens{estimated}, {count(usage.calls, 'call')}"
 

@@ -93,6 +93,16 @@ def test_a_run_without_a_process_is_called_interrupted():
     assert answer_of(History(events()[:20]), "interrupted").headline.startswith("Interrupted: ")
 
 
+def test_a_run_that_failed_tells_what_to_do_and_offers_no_film_that_cannot_be_made(folder):
+    history = History(events()[:3])
+    history.status, history.error, history.hint = "failed", "no server at http://x/v1", "start it"
+    folder.events.write_text("")
+    html = report_html(folder, history)
+    assert "The run failed: no server at http://x/v1." in html and "Start it." in html
+    assert f"<code>rewardgen resume {RUN_ID}</code> continues it." in html
+    assert "No film: there is no file of a policy." in html and "rewardgen film" not in html.split("<nav")[1][:9000]
+
+
 def with_success(*rates):
     """A finished run whose chosen reward succeeds so often on its fresh seeds; None where the task has no success."""
     history = changed(against_human="above")

@@ -128,7 +128,7 @@ const page = (() => {
   }
 
   const number = (value) => (value == null ? "" : Number(value.toPrecision(3)).toString().replace("-", "−"));
-  const thousands = (steps) => (steps >= 1e6 ? `${+(steps / 1e6).toFixed(1)}M` : steps >= 1000 ? `${Math.round(steps / 1000)}k` : `${steps}`);
+  const thousands = (steps) => (steps >= 1e6 ? `${+(steps / 1e6).toFixed(1)}M` : steps >= 1000 ? `${+(steps / 1000).toFixed(1)}k` : `${steps}`);
   const COLOURS = { chosen: "var(--accent)", human: "var(--human)", sparse: "var(--sparse)", "best so far": "var(--accent)" };
   const colour = (id, chosen) => COLOURS[chosen ? "chosen" : id] || "var(--ink)";
   const HUES = ["#4e79a7", "#e0803a", "#59a14f", "#b07aa1", "#c7a000", "#d1606a", "#4aa3a0", "#8c6d5a", "#7f8794"];
