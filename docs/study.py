@@ -96,7 +96,7 @@ def main(arguments: Sequence[str]) -> None:
         print(compare(runs, read(RunFolder(Path(name)) for name in names)))
         return
     if command == "board":
-        print(board(runs, read(RunFolder(Path(name)) for name in names)))
+        print(board(runs, read((RunFolder(Path(name)) for name in names), joined=True)))
         return
     write_atomic(BOARD, with_tables(BOARD.read_text(), {"board": board(runs)}))
     write_atomic(PAGE, with_tables(PAGE.read_text(), tables(runs)))

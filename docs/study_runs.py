@@ -6,12 +6,13 @@ import json
 import re
 import tarfile
 import tempfile
+import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from rewardgen.api.drafting import DRAFT_SUFFIX
-from rewardgen.core.config import BUILTIN, RunConfig
+from rewardgen.core.config import BUILTIN, RunConfig, options_text
 from rewardgen.core.files import write_atomic
 from rewardgen.store.history import FinalRow, History, Summary
 from rewardgen.store.records import CandidateRecord
@@ -29,6 +30,8 @@ DRAFTS = ("drafts", "drafts-in-stages")
 """Ways of the second round: drafts by as many readers in one generation, and the same with `--stages`."""
 WORDS = "words"
 """The way of runs on tasks that were drafted from a sentence."""
+_NO_WAY = ("strategy", "ablate", "workers", "concurrency", "call_timeout_s", "executor", "cluster", "api_base", "films")
+"""Options that the way's name holds already, or that do not change what a search finds."""
 VERDICTS = {"above": "better", "on par": "undecided", "below": "worse", None: "no winner"}
 _DRAFT_FILES = ("draft.json", "sketches.json", "draft-*.py", "llm/*.json")
 
@@ -67,18 +70,21 @@ class StudyRun(NamedTuple):
         return next((row for row in self.summary.rows if row.candidate_id == wanted), None)
 
 
-def read(folders: Iterable[RunFolder]) -> list[StudyRun]:
+def read(folders: Iterable[RunFolder], joined: bool = False) -> list[StudyRun]:
     """The finished runs among some, by way, task and seed.
 
     Args:
         folders: Of runs.
+        joined: True for runs that join the leaderboard. Then those that did not finish count too, without a winner, and
+            options that its protocol does not set are part of the way's name.
     """
     found: list[StudyRun] = []
     for folder in folders:
         history = History.load(folder)
-        if history.config and history.card and history.summary:
-            way = _way_of(history.config)
-            found.append(StudyRun(history.card.name, way, history.config.seed, folder, history, history.summary))
+        summary = history.summary or (Summary(reason=history.error or "not finished") if joined else None)
+        if history.config and history.card and summary:
+            way = " ".join(filter(None, (_way_of(history.config), _own_options(history.config) if joined else "")))
+            found.append(StudyRun(history.card.name, way, history.config.seed, folder, history, summary))
     places = {way: place for place, way in enumerate(WAYS)}
     return sorted(found, key=lambda run: (run.task, places.get(run.way, len(places)), run.seed, run.name))
 
@@ -90,6 +96,14 @@ def _way_of(config: RunConfig) -> str:
         return DRAFTS[bool(config.stages)]
     way = "built-in" if config.model == BUILTIN else config.strategy
     return "-without-".join((way, *config.ablate))
+
+
+def _own_options(config: RunConfig) -> str:
+    """The options of a run that are neither the protocol's nor of no effect on what it finds."""
+    protocol = tomllib.loads((ARCHIVES / "leaderboard.toml").read_text())["run"]
+    usual = [name for name, value in protocol.items() if getattr(config, name) == value]
+    fields = RunConfig.model_fields
+    return options_text(config.model_copy(update={name: fields[name].default for name in (*usual, *_NO_WAY)}))
 
 
 def unpack(archives: Path = ARCHIVES, into: Path = KEPT) -> None:

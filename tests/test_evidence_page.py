@@ -1,5 +1,6 @@
 """docs/evidence.md says what the runs in benchmarks/evidence say, and these can be replayed anywhere."""
 
+import json
 import re
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
@@ -107,6 +108,27 @@ def test_somebodys_model_gets_a_row_beside_the_recorded_ones():
         ["| evolve", "openai/theirs", "1", "1"],
     ]
     assert rows[1].split(" | ")[4:] == rows[3].split(" | ")[4:], "the same run"
+
+
+def test_ways_of_their_own_and_runs_that_did_not_finish_count(tmp_path):
+    first, *rest = (KEPT / "cartpole-evolve-0" / "events.jsonl").read_text().splitlines()
+
+    def joining(name, lines, **config):
+        begun = json.loads(first)
+        begun["data"]["config"] |= {"model": "openai/theirs"} | config
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "events.jsonl").write_text("\n".join([json.dumps(begun), *lines]) + "\n")
+        return RunFolder(tmp_path / name)
+
+    folders = [joining("read", rest, critic_model="openai/c", stages=None), joining("cut", rest[:40], stages=None)]
+    joined = read(folders, joined=True)
+    rows = [row.split(" | ") for row in board(read([RunFolder(KEPT / "cartpole-evolve-0")]), joined).splitlines()]
+    ways = {row[0].strip("| "): row[7] for row in rows if row[1] == "openai/theirs"}
+    assert ways == {
+        "evolve --critic-model openai/c": "1 of 1",
+        "evolve": "0 of 1",
+    }
+    assert len(read(folders)) == 1
 
 
 def test_the_list_of_the_leaderboard_is_that_of_the_study():
