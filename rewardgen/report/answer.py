@@ -84,6 +84,12 @@ def opening_words(description: str) -> str:
     return first if len(first) <= _LONGEST else re.split(r"(?<=[.!?])\s", first, maxsplit=1)[0]
 
 
+def _criterion(success: str) -> str:
+    """Return the sentence that begins with "Success", as in drafted tasks, which tell first how they measure."""
+    told = [each for each in re.split(r"(?<=[.!?])\s+", success) if each.lower().startswith("success")]
+    return " ".join(told[0].split()) if told else opening_words(success)
+
+
 def _unfinished(history: History, status: Status) -> tuple[str, Tone]:
     best = history.best()
     leader = "no candidate has been trained yet"
@@ -116,7 +122,7 @@ def _so_far(history: History) -> list[Fact]:
         Fact("Fitness", with_spread(best.fitness, best.result.fitness_spread), about=opening_words(card.fitness)),
     ]
     if best.result.success_rate is not None:
-        facts.insert(0, Fact("Success", percent(best.result.success_rate), about=opening_words(card.success)))
+        facts.insert(0, Fact("Success", percent(best.result.success_rate), about=_criterion(card.success)))
     baselines = {name: result for name in history.baselines if (result := history.result("search", name))}
     return facts + [
         Fact(name.capitalize(), with_spread(result.fitness, result.fitness_spread))
@@ -178,7 +184,7 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     if rate is not None:
         solved = _is_solved(rate, _success_by_seed(history, row))
         tone: Tone = "good" if solved else "mixed" if rate >= _NO_SUCCESS else "bad"
-        facts.insert(0, Fact("Success", percent(rate), ends, opening_words(card.success), tone))
+        facts.insert(0, Fact("Success", percent(rate), ends, _criterion(card.success), tone))
     facts += [fact for name in BASELINES if (fact := _against(history, name))]
     if bare := summary.row(row.candidate_id + ABLATED):
         ends = _minus(bounds(bare.fitness)) if bare.fitness and bare.seeds > 1 else ""

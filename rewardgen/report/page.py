@@ -195,7 +195,12 @@ def _bars(history: History) -> list[dict[str, Any]]:
     """Results of the task's own rewards in the search."""
     results = {name: history.result("search", name) for name in history.baselines}
     return [
-        {"id": name, "merit": rounded(result.fitness), "text": with_spread(result.fitness, result.fitness_spread)}
+        {
+            "id": name,
+            "merit": rounded(result.fitness),
+            "text": with_spread(result.fitness, result.fitness_spread),
+            "percent": percent(result.success_rate),
+        }
         for name, result in results.items()
         if result and result.fitness is not None
     ]
