@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from rewardgen.cli.consent import confirm_price, require_consent, require_consent_to_file
-from rewardgen.cli.failures import INTERRUPTED
+from rewardgen.cli.failures import INTERRUPTED, report
 from rewardgen.cli.output import Json, next_steps, print_json, with_runs_dir
 from rewardgen.cli.run import Yes
-from rewardgen.cli.watching import watch
+from rewardgen.cli.watching import Memory, watch
 from rewardgen.core.config import RunConfig
-from rewardgen.core.errors import UsageError
+from rewardgen.core.errors import ModelError, UsageError, WorkerError
 from rewardgen.core.files import write_atomic
-from rewardgen.search.suite import CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
+from rewardgen.search.lifecycle import EndedRun
+from rewardgen.search.suite import Cell, CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import suite_markdown, suite_page
@@ -30,7 +32,10 @@ Model = Annotated[str | None, Parameter(help=_MODEL)]
 
 
 def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Folder = None, json: Json = False) -> int:
-    """Compare strategies and designers over many tasks; continues where it stopped."""
+    """Compare strategies and designers over many tasks; continues where it stopped.
+
+    A run whose model or training fails does not keep the others from running.
+    """
     suite_config = read_suite(file)
     if model is not None:
         suite_config = suite_config.model_copy(update={"designers": {model: {}}})
@@ -45,16 +50,23 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
     if not yes:
         confirm_price([cell.config for cell in cells if not runs.is_finished(cell)])
     measured: list[CellResult] = []
+    failed: list[str] = []
     table = SuiteTable()
     given = {"--model": model, "--runs-dir": runs_dir and str(runs_dir)}
     options = [part for name, value in given.items() if value is not None for part in (name, value)] + ["--yes"] * yes
     again = shlex.join(["suite", str(file), *options])
     for number, cell in enumerate(cells, start=1):
-        if runs.is_finished(cell):
-            outcome = runs.work(cell, SilentListener())
-        else:
-            messages().print(f"run {number} of {len(cells)}: {cell.name}", soft_wrap=True)
-            outcome = watch(lambda listener, cell=cell: runs.work(cell, listener, listener.confirm(yes)), folder, again)
+        try:
+            if runs.is_finished(cell):
+                outcome = runs.work(cell, SilentListener())
+            else:
+                messages().print(f"run {number} of {len(cells)}: {cell.name}", soft_wrap=True)
+                work = partial(_work, runs, cell, yes)
+                outcome = watch(work, folder, again)
+        except (ModelError, WorkerError) as error:
+            report(error)
+            failed.append(cell.name)
+            continue
         if outcome is None:
             return INTERRUPTED
         measured.append(measure(cell, outcome.history))
@@ -67,4 +79,11 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
         results().print(suite_page(table))
         messages().print(f"\ntable: {folder / 'table.md'}, also as table.json", soft_wrap=True)
         next_steps((with_runs_dir("runs list", folder), "lists the runs behind it"))
-    return 0 if any(result.winner for result in measured) else 1
+    if failed:
+        messages().print(f"failed: {'; '.join(failed)}", soft_wrap=True)
+        next_steps((again, "tries them again"))
+    return 0 if any(result.winner for result in measured) and not failed else 1
+
+
+def _work(runs: Runs, cell: Cell, yes: bool, memory: Memory) -> EndedRun:
+    return runs.work(cell, memory, memory.confirm(yes))

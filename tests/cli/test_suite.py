@@ -56,6 +56,16 @@ def test_a_suite_prints_one_table_and_goes_on_with_what_is_there(rewardgen, tmp_
     assert again.stdout == done.stdout and logs(tmp_path) == found
 
 
+def test_a_run_whose_model_fails_does_not_keep_the_others_from_running(rewardgen, tmp_path):
+    designers = '[designers.broken]\nmodel = "agent:false"\n[designers.own]\nmodel = "builtin"\n'
+    (tmp_path / "suite.toml").write_text(ONE + designers)
+    done = rewardgen("suite", "suite.toml", "--yes")
+    assert done.returncode == 1
+    assert "error: " in done.stderr and "run 2 of 2" in done.stderr and "tries them again" in done.stderr
+    rows = json.loads((tmp_path / "suite" / "table.json").read_text())["rows"]
+    assert [row["designer"] for row in rows if row["strategy"] == "evolve"] == ["own"]
+
+
 def test_a_model_may_be_named_in_place_of_the_designers(rewardgen, tmp_path):
     (tmp_path / "suite.toml").write_text(f'{ONE}[designers.theirs]\nmodel = "nobody/knows-it"\n')
     refused = rewardgen("suite", "suite.toml", "--yes")
