@@ -42,6 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "task": {},
     "std": {"std_rate": 1.0},
     **PROFILES,
+    "annealed": {"anneal": 0.95},
     "rnd": {"bonus": "rnd"},
     "count": {"bonus": "count"},
 }

@@ -6,6 +6,7 @@ from rewardgen.training.ppo.networks import ActorCritic, NetworkSizes, initial_p
 from rewardgen.training.ppo.settings import PpoSettings
 from rewardgen.training.shared.adam import StackedAdam
 from rewardgen.training.shared.seeding import slice_generators
+from tests.training.builders import TINY, UPRIGHT, policies
 
 CPU = torch.device("cpu")
 
@@ -56,12 +57,19 @@ def bandit(targets, seeds):
             action = mean + drawn * log_std.exp()
             reward = -(action[..., 0] - torch.tensor(targets).unsqueeze(1)).square()
         taken = ppo.Transitions(observation, action, mean, log_std, reward, torch.zeros_like(reward))
-        ppo.update(networks, optimiser, taken, settings, orders, settings.epochs)
+        ppo.update(networks, optimiser, taken, settings, orders, settings.epochs, settings.target_kl)
     return networks.policy(observation)[:, 0, 0].tolist()
 
 
 def test_each_slice_learns_what_its_own_reward_asks_for():
     assert bandit([0.5, -0.8], [0, 1]) == pytest.approx([0.5, -0.8], abs=0.1)
+
+
+def test_the_target_of_the_divergence_falls_in_a_line_by_the_share_asked_for(tmp_path, monkeypatch):
+    targets = []
+    monkeypatch.setattr(ppo, "update", lambda *arguments: targets.append(arguments[-1]))
+    policies(tmp_path / "run", {"a": UPRIGHT}, TINY.model_copy(update={"anneal": 0.5, "target_kl": 0.04}))
+    assert targets == pytest.approx([0.04, 0.035, 0.03, 0.025]), "four updates of 512 steps"
 
 
 @pytest.mark.parametrize("field", ["epochs", "minibatches", "clip", "learning_rate", "initial_std"])

@@ -43,6 +43,7 @@ class Learner:
         sources = slice_generators(seeds, "bonus", device)
         self._bonus = BONUSES[settings.bonus](observation, settings, sources) if settings.bonus else None
         self.bonus_shares: Sequence[float] = ()
+        self._steps = 0
         self._orders = slice_generators(seeds, "minibatches", device)
 
     def act(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,6 +65,8 @@ class Learner:
         if self._bonus:
             reward, self.bonus_shares = self._bonus.added(reward, final_observation, rollout.done)
         log_std = self.networks.log_std.clone()
+        target_kl = settings.target_kl * (1.0 - settings.anneal * min(1.0, self._steps / settings.env_steps))
+        self._steps += reward.shape[0] * reward.shape[2]
         times, epochs = (settings.epochs, 1) if settings.recompute_advantages else (1, settings.epochs)
         for _ in range(times):
             value = self._values(observation, reward)
@@ -84,7 +87,7 @@ class Learner:
                 advantage=_rows(advantage),
                 target=_rows(advantage + value),
             )
-            ppo.update(self.networks, self._optimiser, transitions, settings, self._orders, epochs)
+            ppo.update(self.networks, self._optimiser, transitions, settings, self._orders, epochs, target_kl)
         return self._scaler.clipped.tolist()
 
     @torch.no_grad()
