@@ -57,7 +57,7 @@ def bandit(targets, seeds):
             action = mean + drawn * log_std.exp()
             reward = -(action[..., 0] - torch.tensor(targets).unsqueeze(1)).square()
         taken = ppo.Transitions(observation, action, mean, log_std, reward, torch.zeros_like(reward))
-        ppo.update(networks, optimiser, taken, settings, orders, settings.epochs, settings.target_kl)
+        ppo.update(networks, optimiser, taken, settings, orders, settings.epochs)
     return networks.policy(observation)[:, 0, 0].tolist()
 
 
@@ -67,7 +67,7 @@ def test_each_slice_learns_what_its_own_reward_asks_for():
 
 def test_the_target_of_the_divergence_falls_in_a_line_by_the_share_asked_for(tmp_path, monkeypatch):
     targets = []
-    monkeypatch.setattr(ppo, "update", lambda *arguments: targets.append(arguments[-1]))
+    monkeypatch.setattr(ppo, "update", lambda *arguments: targets.append(arguments[3].target_kl))
     policies(tmp_path / "run", {"a": UPRIGHT}, TINY.model_copy(update={"anneal": 0.5, "target_kl": 0.04}))
     assert targets == pytest.approx([0.04, 0.035, 0.03, 0.025]), "four updates of 512 steps"
 

@@ -65,7 +65,8 @@ class Learner:
         if self._bonus:
             reward, self.bonus_shares = self._bonus.added(reward, final_observation, rollout.done)
         log_std = self.networks.log_std.clone()
-        target_kl = settings.target_kl * (1.0 - settings.anneal * min(1.0, self._steps / settings.env_steps))
+        left = 1.0 - settings.anneal * min(1.0, self._steps / settings.env_steps)
+        settings = settings.model_copy(update={"target_kl": left * settings.target_kl})
         self._steps += reward.shape[0] * reward.shape[2]
         times, epochs = (settings.epochs, 1) if settings.recompute_advantages else (1, settings.epochs)
         for _ in range(times):
@@ -87,7 +88,7 @@ class Learner:
                 advantage=_rows(advantage),
                 target=_rows(advantage + value),
             )
-            ppo.update(self.networks, self._optimiser, transitions, settings, self._orders, epochs, target_kl)
+            ppo.update(self.networks, self._optimiser, transitions, settings, self._orders, epochs)
         return self._scaler.clipped.tolist()
 
     @torch.no_grad()

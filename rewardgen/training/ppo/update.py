@@ -42,7 +42,6 @@ def update(
     settings: PpoSettings,
     generators: Sequence[torch.Generator],
     epochs: int,
-    target_kl: float,
 ) -> None:
     """Improve the networks in place by some epochs of minibatches, adapting every slice's learning rate."""
     packed = transitions.packed()
@@ -56,16 +55,11 @@ def update(
         for start in range(0, size * settings.minibatches, size):
             chosen = order[:, start : start + size]
             batch = packed.index_select(0, chosen.reshape(-1)).view(slices, size, columns)
-            _minibatch_step(networks, optimiser, batch, transitions.log_std, settings, target_kl)
+            _minibatch_step(networks, optimiser, batch, transitions.log_std, settings)
 
 
 def _minibatch_step(
-    networks: ActorCritic,
-    optimiser: StackedAdam,
-    batch: Tensor,
-    old_log_std: Tensor,
-    settings: PpoSettings,
-    target_kl: float,
+    networks: ActorCritic, optimiser: StackedAdam, batch: Tensor, old_log_std: Tensor, settings: PpoSettings
 ) -> None:
     observation, action, old_mean, scalars = batch.split(
         [networks.sizes.observation, networks.sizes.action, networks.sizes.action, 3], dim=-1
@@ -81,7 +75,7 @@ def _minibatch_step(
         loss = loss - settings.entropy_coefficient * log_std.sum((-1, -2))
     gradients = torch.autograd.grad(loss.sum(), (mean, log_std, value))
     with torch.no_grad():
-        optimiser.adapt(kl_divergence(old_mean, old_log_std, mean, log_std), target_kl)
+        optimiser.adapt(kl_divergence(old_mean, old_log_std, mean, log_std), settings.target_kl)
     optimiser.step(networks.backward(*gradients))
 
 
