@@ -149,7 +149,8 @@ def _hint(history: History, folder: RunFolder) -> str:
         again = f"`resume {folder.word} --generations 1` with another `--model`"
         return f"no reply held a reward, `runs show` has the reasons: raise the limits, fix the server, or {again}"
     if history.summary and history.summary.reason.startswith("time limit"):
-        return f"there was no time to train one: `resume {folder.word} --generations 1 --max-minutes` with more"
+        again = f"`resume {folder.word} --generations 1 --max-minutes N`"
+        return f"there was no time to train one, so raise the limit: {again}"
     return "rewards can read only the task's variables: see `tasks show`, and declare more of them in the task"
 
 

@@ -49,7 +49,7 @@ def train(run: Context, phase: Phase, sources: Mapping[str, str]) -> None:
     if not missing:
         return
     # Candidates train side by side, so a limit on the first of them would leave nothing to choose from.
-    begun = any(id not in BASELINES and not result.failure for (_, id, _), result in history.trained.items())
+    begun = any((result := history.result("search", id)) and not result.failure for id in history.ids())
     with run.time_limit() if phase == "search" and begun else nullcontext(threading.Event()) as cancel:
         rewards = dict.fromkeys(spec.candidate_id for spec in missing)
         run.parts.trainer.train(

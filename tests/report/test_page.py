@@ -93,6 +93,24 @@ def test_a_run_without_a_process_is_called_interrupted():
     assert answer_of(History(events()[:20]), "interrupted").headline.startswith("Interrupted: ")
 
 
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        (
+            "A circle is fitted first. Success: within 0.1 m of it\nfor 5 s. So it is.",
+            "Success: within 0.1 m of it for 5 s.",
+        ),
+        ("The cube is lifted.\n\nSuccess is rare.", "Success is rare."),
+        ("The cube is lifted.\n\nAnd held.", "The cube is lifted."),
+    ],
+)
+def test_success_is_explained_by_its_criterion(told, shown):
+    history = changed()
+    history.card = history.card.model_copy(update={"success": told})
+    (success,) = [fact for fact in answer_of(history, "finished").facts if fact.name == "Success"]
+    assert success.about == shown
+
+
 def test_a_run_that_failed_tells_what_to_do_and_offers_no_film_that_cannot_be_made(folder):
     history = History(events()[:3])
     history.status, history.error, history.hint = "failed", "no server at http://x/v1", "start it"

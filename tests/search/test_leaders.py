@@ -27,6 +27,11 @@ def ranked(**values):
     return JUDGE.rank([record(id.replace("_", "-"), *seeds) for id, seeds in values.items()])
 
 
+def test_a_fitness_in_small_units_ranks_as_in_large_ones():
+    ranking = FitnessJudge().rank([record("g00-k0", 1.05e-7, 1.06e-7), record("g00-k1", 4.05e-7, 4.06e-7)])
+    assert ranking.ids == ("g00-k1", "g00-k0") and leads(*ranking.ranks)
+
+
 def test_only_those_that_may_be_the_best_get_further_seeds_and_the_poorest_in_seeds_first():
     ranking = ranked(g00_k0=(5.0, 5.4, 5.2), g00_k1=(5.0, 5.3), g00_k2=(1.0, 1.3), g00_k3=(0.8, 1.0))
     counts = {"g00-k0": 3, "g00-k1": 2, "g00-k2": 2, "g00-k3": 2}

@@ -145,6 +145,24 @@ def test_the_first_candidates_are_trained_whatever_the_time(tmp_path):
     assert search().chosen == "g00-k3" and len(history.generations) == 1
 
 
+def test_the_first_candidates_are_trained_whatever_the_time_even_if_a_seed_of_one_is_there(tmp_path):
+    class Stopping(Crew):
+        def train(self, rewards, slices, *, on_slice, **options):
+            on_slice(self._slice("g00-k0", 0))
+            raise KeyboardInterrupt
+
+    class Slow(Crew):
+        def train(self, rewards, slices, *, cancel, **options):
+            assert not cancel.wait(0.4)
+            super().train(rewards, slices, cancel=cancel, **options)
+
+    search, _ = a_search(tmp_path, Stopping(), max_minutes=0.005)
+    with pytest.raises(KeyboardInterrupt):
+        search()
+    search, history = a_search(tmp_path, Slow(), max_minutes=0.005)
+    assert search().chosen == "g00-k3" and history.result("search", "g00-k0").fitness is not None
+
+
 @pytest.mark.parametrize(("minutes", "opened"), [(0.02, 5), (None, 10)])
 def test_no_further_fresh_seeds_are_opened_once_the_time_is_over(tmp_path, minutes, opened):
     class Slow(Crew):

@@ -125,11 +125,14 @@ def test_digest_tells_what_goes_to_and_fro_and_how_often():
         "rate": torch.cos(steps * torch.pi / 5),
         "way": steps * 0.1,
         "once": (steps - 20.0).abs(),
+        "hanging": torch.remainder(0.3 * torch.sin(steps * torch.pi / 5), 2 * torch.pi) - torch.pi,
     }
     one = {"lengths": torch.tensor([41]), "fitness": torch.zeros(1), "success": torch.zeros(1), "parts": {}}
-    rows, leading = episode_rows({name: () for name in values}), {"sway", "way", "once"}
+    rows, leading = episode_rows({name: () for name in values}), {"sway", "way", "once", "hanging"}
     changes = {"variables": values, "components": {}, "endings": ["time limit"], "rows": rows, "leading": leading}
     best, *_ = episode_digests(evaluation(**changes, **one))
+    hanging = best.swings.pop("hanging")
+    assert hanging.crossings == 7 and hanging.high - hanging.low == pytest.approx(0.6, abs=0.05), "not pi to -pi"
     assert best.swings == {
         "sway": Swing(low=float(values["sway"].min()), high=float(values["sway"].max()), crossings=7)
     }
