@@ -494,6 +494,8 @@ def test_designers_are_told_what_the_tasks_own_rewards_reached_and_none_of_their
         each.final_parts["jump"] = 0.25
     for operator in ("draft", "edit"):
         told = asked(operator, baselines=(human, sparse))
-        assert "a reward written by an engineer, fitness 1.7 (by seed: 1.5, 1.9) (jump 0.25)" in told
+        assert (
+            "a reward written by an engineer, fitness 1.7 (by seed: 1.5, 1.9), success 170 % (parts: jump 0.25)" in told
+        )
         assert "a reward for success alone, fitness 0.5" in told and "SECRET" not in told
     assert "To beat" not in asked("draft")
