@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ from rewardgen.view.reference import Reference, find_reference
 
 MOST_EPISODES = 1000
 """Most episodes per policy."""
-Named = str | Path | Run | RunCandidate
+Named = str | PathLike[str] | Run | RunCandidate
 """`RUN`, `RUN:CANDIDATE`, or an object of this package."""
 
 
@@ -161,8 +162,8 @@ def evaluate(
     """Measure trained policies on fresh episodes, in processes that load no generated code.
 
     Args:
-        target: A run, for its chosen reward; `RUN:CANDIDATE`; a `Run` or a `RunCandidate`; or a folder of `train`.
-            Policies of the fresh seeds are measured if there are any, else those of the search.
+        target: A run, for its chosen reward; `RUN:CANDIDATE`; a `Run` or a `RunCandidate`; or a result or folder of
+            `train`. Policies of the fresh seeds are measured if there are any, else those of the search.
         episodes: Episodes per policy, at most 1000.
         seed: Seed of the episodes; 0 repeats those of the run.
         vary: Ranges of the physics, as `friction=0.5:1.5`. Values of each are measured one at a time, then all ranges
@@ -191,6 +192,8 @@ def evaluate(
         raise UsageError("trainings outside a run are not filmed", "leave out `--film`")
     if film:
         reference.folder.place_within(FILMS)
+    card = reference.history.card
+    agents = max(1, len(card.agents)) if card else 1
     with scratch_folder() as scratch:
         setup = _setup(reference.history, scratch, workers or usable_cores())
         place = training.folder.path if training else reference.folder.policies / phase
@@ -199,9 +202,10 @@ def evaluate(
         rewards, measured = {spec.candidate_id: spec}, {}
         for physics in conditions(ranges):
             here = setup._replace(scratch=scratch / str(len(measured)))
-            measured[physics] = measured_policies(here, paths, rewards, seed=seed, episodes=episodes, physics=physics)
-    best = reference.history.card.best_fitness if reference.history.card else None
-    policies = [_measurement(result, measured[()].get(result.spec), best) for result in slices]
+            starts = episodes * agents  # each agent of a game has an episode of its own
+            measured[physics] = measured_policies(here, paths, rewards, seed=seed, episodes=starts, physics=physics)
+    best = card.best_fitness if card else None
+    policies = [_measurement(result, measured[()].get(result.spec), best, agents) for result in slices]
     folder, history, id = reference.folder, reference.history, reference.candidate
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
     transfer = None
@@ -211,7 +215,7 @@ def evaluate(
             trained=history.training.settings.get("randomise", ()) if history.training else (),
             episodes=episodes,
             seeds=tuple(result.seed for result in slices),
-            trivial=max((probe.fitness for probe in history.card.probes), default=0.0) if history.card else 0.0,
+            trivial=max((probe.fitness for probe in card.probes), default=0.0) if card else 0.0,
             conditions=tuple(_condition(physics, results) for physics, results in measured.items()),
         )
         write_transfer(folder, transfer)
@@ -226,10 +230,10 @@ def _condition(physics: tuple[str, ...], measured: Mapping[SliceSpec, PolicyMeas
 
 def _training(target: Named, agreed: bool) -> Reference | None:
     """Return a folder of `train` as a run without a search; None if the target is none."""
-    trained = read_training(Path(target)) if isinstance(target, str | Path) else None
-    if trained is None:
+    path = None if isinstance(target, Run | RunCandidate) else Path(target)
+    if path is None or not (trained := read_training(path)):
         return None
-    folder, history, id = RunFolder(Path(str(target)).resolve()), History(), trained.reward.candidate_id
+    folder, history, id = RunFolder(path.resolve()), History(), trained.reward.candidate_id
     history.run_id, history.config, history.training = folder.id, RunConfig(task=trained.task), trained.training
     history.task_files, history.baselines = {**trained.task_files}, {id: trained.reward.source}
     history.extra_seeds = {("final", id): tuple(result.seed for result in trained.results)}
@@ -267,7 +271,9 @@ def _trained(reference: Reference) -> tuple[Phase, list[SliceResult]]:
     raise UsageError(f"{reference.candidate} of run {reference.folder.id} has no policy{why}", "name another candidate")
 
 
-def _measurement(result: SliceResult, measured: PolicyMeasurement | None, best_fitness: float | None) -> Measurement:
+def _measurement(
+    result: SliceResult, measured: PolicyMeasurement | None, best_fitness: float | None, agents: int
+) -> Measurement:
     values = [outcome.fitness for outcome in result.outcomes[:STARTS]]
     before = sum(values) / len(values) if values else None
     if measured is None:
@@ -275,9 +281,10 @@ def _measurement(result: SliceResult, measured: PolicyMeasurement | None, best_f
         return Measurement(result.seed, None, None, before, why)
     if measured.problem or not measured.outcomes:
         return Measurement(result.seed, None, None, before, measured.problem)
-    fresh = [outcome.fitness for outcome in measured.outcomes]
+    games = [measured.outcomes[first : first + agents] for first in range(0, len(measured.outcomes), agents)]
+    fresh = [sum(outcome.fitness for outcome in game) / len(game) for game in games]
     fitness = within_range(mean_interval(fresh), best_fitness, fresh)
-    successes = [float(outcome.success) for outcome in measured.outcomes]
+    successes = [sum(outcome.success for outcome in game) / len(game) for game in games]
     success = None if measured.success_rate is None else proportion_interval(successes, 1)
     return Measurement(result.seed, fitness, success, before)
 

@@ -68,6 +68,9 @@ class TrainedReward(Table):
         self.notes = tuple(notes)
         self.has_fitness = has_fitness
 
+    def __fspath__(self) -> str:
+        return str(self.path)
+
     @property
     def fitness(self) -> Interval | None:
         """Interquartile mean over the seeds with a 95 % interval; None if a seed failed or the task has no fitness."""

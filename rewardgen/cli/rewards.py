@@ -254,8 +254,11 @@ def _training_step(target: str, runs_dir: Path, varied: bool) -> tuple[str, list
     """Return the command that trains the measured reward again, and the steps to propose with their purposes."""
     if training := read_training(Path(target)):
         reward = shlex.quote(str(Path(target, "reward.py")))
-        kind, steps = training.training.trainer, training.training.settings["env_steps"]
-        return f"train {shlex.quote(training.task)} --reward {reward} --trainer {kind} --steps {steps}", []
+        kind, settings = training.training.trainer, training.training.settings
+        step = f"train {shlex.quote(training.task)} --reward {reward} --trainer {kind} --steps {settings['env_steps']}"
+        if bonus := settings.get("bonus"):
+            step += f" --bonus {bonus}"
+        return step + (" --levels" if settings.get("levels") else ""), []
     step = with_runs_dir(f"train {shlex.quote(target)}", runs_dir)
     report = with_runs_dir(f"report {shlex.quote(target.partition(':')[0])}", runs_dir)
     return step, [(report, "shows this as a picture") if varied else (step, "trains the reward with further seeds")]

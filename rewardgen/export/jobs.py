@@ -171,7 +171,7 @@ def policy_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     path, policy = Path(payload["folder"], payload["name"]), load_policy(Path(payload["policy"]))
     network = _network_of(policy)
     drawn = torch.randn(_ROWS, policy.observation_size, generator=torch.Generator("cpu").manual_seed(_SEED))
-    observations = network.mean + 3.0 * drawn.clamp(-3.0, 3.0) / network.scale
+    observations = network.mean + 3.0 * drawn.clamp(-3.0, 3.0) * _varied(network.policy) / network.scale
     actions = policy.act(observations)
     if path.suffix == ".onnx":
         written = _write_onnx(network, path, observations)
@@ -284,9 +284,13 @@ def _folded(network: _Network) -> _Layers:
     """Layers that take observations without normalisation; entries that never varied in training have no weight."""
     (weight, bias), *rest = network.layers
     # Divided by a deviation of nothing they would be large numbers that cancel, and float32 cannot.
-    varied = network.policy.variance.abs() > _NO_VARIANCE
-    scaled = weight.double() * network.scale.double() * varied
+    scaled = weight.double() * network.scale.double() * _varied(network.policy)
     return [(scaled.float(), (bias.double() - scaled @ network.mean.double()).float()), *rest]
+
+
+def _varied(policy: MlpPolicy) -> Tensor:
+    """Return which entries of the observation varied in training, (O,) bool."""
+    return policy.variance.abs() > _NO_VARIANCE
 
 
 def _put(layers: _Layers, *modules: torch.nn.Module) -> None:

@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 import rewardgen
-from rewardgen.api.measuring import Evaluated, Measurement, _trained
+from rewardgen.api.measuring import Evaluated, Measurement, _measurement, _trained
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
-from rewardgen.core.statistics import Interval
+from rewardgen.core.statistics import Interval, mean_interval
 from rewardgen.reward.export import reward_in
 from rewardgen.store.history import History
-from rewardgen.store.measurements import STARTS
+from rewardgen.store.measurements import STARTS, EpisodeOutcome
 from rewardgen.store.run_folder import TRAINING, RunFolder
+from rewardgen.training.result_validation import PolicyMeasurement
 from rewardgen.view.reference import Reference
 from tests.api.test_environment import MINE
-from tests.builders import failed_slice
+from tests.builders import failed_slice, slice_result
 from tests.e2e.command import POINT
 from tests.tasks.files import point
 from tests.ui.story import events
@@ -133,6 +134,21 @@ def test_fresh_episodes_give_other_numbers_within_their_intervals(run):
     assert found.rows()[0]["fitness"] == policy.fitness.value
     other = rewardgen.evaluate(run["human"], episodes=50, seed=2, workers=1)
     assert other.policies[0].fitness.value != policy.fitness.value
+
+
+def test_agents_of_one_game_are_one_episode_and_not_several():
+    def of_games(*games, agents):
+        outcomes = tuple(EpisodeOutcome(fitness=each, success=each > 0.5, steps=9, ending="") for each in games)
+        measured = PolicyMeasurement(candidate_id="g00-k0", seed=0, success_rate=0.5, outcomes=outcomes)
+        return _measurement(slice_result("g00-k0"), measured, None, agents)
+
+    single, double = of_games(0.2, 0.9, 0.4, agents=1), of_games(0.2, 0.2, 0.9, 0.9, 0.4, 0.4, agents=2)
+    assert double == single and single.fitness == mean_interval([0.2, 0.9, 0.4])
+
+
+def test_a_training_is_measured_by_the_object_that_train_returned(tmp_path):
+    trained, _ = train(POINT, folder=tmp_path / "kept", seeds=1)
+    assert rewardgen.evaluate(trained, episodes=3, workers=1).fitness is not None
 
 
 def test_a_candidate_without_a_policy_is_told(run):

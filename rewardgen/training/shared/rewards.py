@@ -170,5 +170,5 @@ def _compiled(source: str, valid: Collection[str]) -> Program:
     unknown = [name for name in (*program.inputs, *program.observes) if name not in valid]
     if unknown:
         hint = did_you_mean(unknown[0], valid)
-        raise RewardError(f"the task has no input `{unknown[0]}`", None, "exception", hint)
+        raise RewardError(f"the task has no input `{unknown[0]}`; {hint}", None, "exception", hint)
     return program
