@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +13,7 @@ from rewardgen.core.config import BUILTIN, RunConfig, checked_config
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import tokens
-from rewardgen.llm.factory import make_llm
+from rewardgen.llm.factory import RunLLM, make_llm
 from rewardgen.llm.prompts import using_prompts
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.search.assembly import own_prompts_of
@@ -31,6 +33,8 @@ from rewardgen.tasks.draft.drafting import (
 from rewardgen.tasks.draft.sketches import MetricTest
 from rewardgen.tasks.robots import catalogue_of
 
+CORRECTIONS = "corrections.json"
+"""File in that folder with what a person said of the drafts, in order."""
 DRAFT_SUFFIX = ".draft"
 """Suffix of the folder beside a task file that keeps its drafts, sketches and calls."""
 
@@ -104,14 +108,25 @@ def draft_file(
     note: Note = silent,
 ) -> TaskDraft:
     """Draft a task with the model and the limits of a configuration; see `draft`. The file says if it is `unread`."""
-    _require_new(file, robot, config)
+    _require_new(file, robot, words, config)
     folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
-    llm = make_llm(config, folder, note)
+    llm = _asked(config, folder, note)
     request = DraftRequest(words, robot, catalogue_of(robot), folder.path, config.needs_fitness)
 
+    kept = folder.path / CORRECTIONS
+    said = json.loads(kept.read_text()) if kept.exists() else []
+    corrections = iter([*said])
+
     def decide(drafted: DraftedTask) -> bool | str:
+        if earlier := next(corrections, ""):
+            note(f"as you said before: {earlier}")
+            return earlier
         write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
-        return confirm(drafted)
+        answer = confirm(drafted)
+        if isinstance(answer, str):
+            said.append(answer)
+            write_atomic(kept, json.dumps(said, ensure_ascii=False, indent=1))
+        return answer
 
     with using_prompts(own_prompts_of(config)):
         try:
@@ -128,7 +143,7 @@ def draft_file(
     return TaskDraft(file, drafted, usage)
 
 
-def _require_new(file: Path, robot: str, config: RunConfig) -> None:
+def _require_new(file: Path, robot: str, words: str, config: RunConfig) -> None:
     if config.model == BUILTIN:
         own = f"`rewardgen new --robot {robot}` writes a file in which the metric is yours to write"
         hint = f"add `--model`, as in `--model openai/gpt-5.1`; or {own}"
@@ -136,10 +151,17 @@ def _require_new(file: Path, robot: str, config: RunConfig) -> None:
     if file.suffix != ".py":
         raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
     if file.exists():
-        raise UsageError(f"{file} exists", f"`rewardgen run {file}` searches for a reward for it, or delete it")
+        run = f"rewardgen run {file} --goal {shlex.quote(words)}"
+        raise UsageError(f"{file} exists", f"`{run}` searches for a reward for it, or delete it")
 
 
-def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "") -> MetricTest:
+def _asked(config: RunConfig, folder: RunFolder, note: Note) -> RunLLM:
+    if config.models[0].startswith("mailbox:"):
+        note(f"requests wait for replies in {config.models[0].removeprefix('mailbox:')}/")
+    return make_llm(config, folder, note)
+
+
+def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "", note: Note = silent) -> MetricTest:
     """Test the metric of any task on sketches of its goal, or of its description, by authors who do not see it."""
     look = look_at(task)
     if look.card is None:
@@ -147,9 +169,11 @@ def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "") -> M
     if not look.card.has_fitness:
         raise TaskError("the task has no metric to test", "leave out `--model`")
     words, scene = (goal, look.card.description) if goal else (look.card.description, "")
-    llm = make_llm(config, RunFolder(folder))
+    llm = _asked(config, RunFolder(folder), note)
+    note("asking for sketches of episodes, from authors that do not see the metric")
     with using_prompts(own_prompts_of(config)):
         authors = run_coroutine(ask_authors(llm, look, words, scene, "task/check"))
+    note(f"{llm.usage().calls} calls, {tokens(llm.usage().tokens)} tokens; kept in {folder}")
     return try_metric(task, look, words, authors)
 
 

@@ -157,8 +157,6 @@ def draft(words: str, robot: str, file: Path, config: RunConfig, *, yes: bool) -
     def note(text: str) -> None:
         messages().print(text, soft_wrap=True)
 
-    if config.models[0].startswith("mailbox:"):
-        note(f"requests wait for replies in {config.models[0].removeprefix('mailbox:')}/")
     try:
         return draft_file(words, robot, file, config, lambda drafted: confirmed(drafted, yes), unread=yes, note=note)
     except KeyboardInterrupt:
@@ -179,7 +177,8 @@ def confirmed(drafted: DraftedTask, yes: bool) -> bool | str:
         return accept_sound(drafted)
     if not (sys.stdin.isatty() and console.is_terminal):
         accept_sound(drafted)
-        hint = f"read {drafted.task}, then run the same command with `--yes`, which makes no call again"
+        then = "then run the same command with `--yes`, which makes no call again; to change it, copy it"
+        hint = f"read {drafted.task}, {then}"
         raise NeedsConsent("nobody has confirmed the drafted task", hint)
     warning = "" if drafted.holds else " although its metric does not hold"
     try:

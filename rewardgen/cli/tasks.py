@@ -86,11 +86,15 @@ def check(
 ) -> int:
     """Check a task file; with `--model`, test its metric on sketched episodes too."""
     task = lasting_reference(file)
-    report = check_task(task, sandbox, lambda part: messages().print(f"{file}: {part}", soft_wrap=True))
+
+    def note(text: str) -> None:
+        messages().print(f"{file}: {text}", soft_wrap=True)
+
+    report = check_task(task, sandbox, note)
     test = None
     if model is not None and not report["problems"]:
         folder = Path(f"{file}.py" if file in shipped_tasks() else file).with_suffix(DRAFT_SUFFIX)
-        test = sketch_test(task, folder, calls.config(model, task), goal)
+        test = sketch_test(task, folder, calls.config(model, task), goal, note)
     failed = bool(report["problems"]) or (test is not None and not test.verdict.passed)
     if json:
         print_json({**report, "trial": test.model_dump(mode="json") if test else None})

@@ -89,7 +89,8 @@ class RunConfig(Frozen):
     trainer: str | None = None
     """Trainer of the policies; default: the first that the task has settings for, or `ppo`."""
     env_steps: int | None = Field(default=None, ge=1000)
-    """Control steps of each training, in whole updates; default: the task's setting."""
+    """Control steps of each training, in whole updates; default: the task's setting. SAC, if it wins the race of
+    settings, has a quarter of them."""
     bonus: Bonus | None = None
     """Exploration bonus in all trainings, for a task whose reward is rarely reached: `rnd`, the error of predicting a
     random network, or `count`, rarity of the observation. The bonus fades out before the last fifth of a training and

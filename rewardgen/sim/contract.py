@@ -89,7 +89,7 @@ def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: b
     actual = tuple(value.shape)
     if len(actual) != len(shape) or any(want not in (-1, size) for size, want in zip(actual, shape, strict=True)):
         expected = str(shape).replace("-1", "k")
-        return [Problem(f"{what} has shape {actual}, expected {expected}", _shape_hint(actual, shape))]
+        return [Problem(f"{what} has shape {actual}, expected {expected}", _shape_hint(what, actual, shape))]
     if boolean and value.dtype != torch.bool:
         return [Problem(f"{what} has type {value.dtype}, expected torch.bool", "return a comparison, such as `x > 0`")]
     if value.is_complex():
@@ -97,14 +97,19 @@ def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: b
     return []
 
 
-def _shape_hint(actual: tuple[int, ...], shape: tuple[int, ...]) -> str:
+_OVER_STEPS = "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
+
+
+def _shape_hint(what: str, actual: tuple[int, ...], shape: tuple[int, ...]) -> str:
     num_envs = shape[0]
     if actual == (num_envs,):
         return "give it a last axis: `values[:, None]`, or several side by side: `torch.stack((one, other), -1)`"
     if actual == (num_envs, 1) and shape == (num_envs,):
         return "take the only entry of each env: `values[:, 0]`"
     if len(actual) == 2 and actual[1] == num_envs and shape == (num_envs,):
-        return "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
+        return _OVER_STEPS
+    if what in ("`fitness`", "`success`") and len(actual) < 2:
+        return _OVER_STEPS
     return f"the first axis is the envs, here {num_envs}: `x[:, 0]` is an entry of each env, `x[0]` the first env's own"
 
 

@@ -25,7 +25,7 @@ _HINTS = (
     (r"^name 'torch' ", "write `import torch` at the top of the file"),
     (
         r"__init__\(\) .*positional",
-        "a task is made without arguments: leave out `__init__`, and give it class attributes",
+        "nothing is passed to it: leave out `__init__` of a task; give an environment defaults or `env_options`",
     ),
     (
         r"unexpected keyword argument 'seed'",

@@ -457,8 +457,15 @@ def _form_problems(program: OwnProgram, names: Sequence[str]) -> list[Problem]:
 
 
 def _value_faults(program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
+    """Find a failure, and a component of one env that depends on the others."""
+    rows = torch.arange(1 + len(next(iter(inputs.values()))) // 2)
     try:
-        price_rows(compile_reward(program.source), inputs)
+        reward = compile_reward(program.source)
+        among, alone = (price_rows(reward, part) for part in (inputs, {name: inputs[name][rows] for name in inputs}))
+        for name, value in among.items():
+            if not torch.allclose(value[rows], alone[name], rtol=0.0, atol=1e-4 * float(value.abs().max())):
+                message = f"component `{name}` of one env changes with the other envs"
+                raise RewardError(message, None, "exception", "reduce over the last axis of (N, k) only: `.sum(-1)`")
     except RewardError as error:
         fault = program.fault(error.line, error.message, error.hint)
         return [Problem(fault.message, fault.hint)]

@@ -62,7 +62,9 @@ def wording_problems(task: Task) -> list[Problem]:
     problems: list[Problem] = []
     for method in ("", *WORDED):
         with noted(problems):
-            first_paragraph(task, method) if method else description(task)
+            words = first_paragraph(task, method) if method else description(task)
+            if words.startswith("TODO"):
+                problems.append(Problem(f"{method or 'the class'} is still described by `{words[:40]}`", "say it"))
     return problems
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import rewardgen as rewardgen_api
+from rewardgen.core.errors import UsageError
 from rewardgen.testing.server import Answer, ChatServer
 from tests.e2e.command import on_a_terminal, rewardgen
 from tests.tasks.drafts import draft
@@ -91,6 +92,18 @@ def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, typed,
     asked = [text for text in last_messages(chat) if "make it slow" in text]
     assert len(asked) == (4 if said else 0)  # the author of the task, and three of new sketches
     assert all(f"{WORDS} Correction: make it slow" in each.read_text() for each in files)
+
+
+def test_a_correction_is_kept_when_the_corrected_draft_is_declined(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
+    with server(GOOD) as chat:
+        words = WORDS, "hopper", "openai/local"
+        place, answers = {"file": tmp_path / "flip.py", "api_base": chat.api_base}, ["make it slow", False]
+        with pytest.raises(UsageError, match="nothing was written"):
+            rewardgen_api.draft(*words, **place, confirm=lambda drafted: answers.pop(0))
+        calls = len(chat.bodies)
+        made = rewardgen_api.draft(*words, **place)
+    assert len(chat.bodies) == calls == 8 and made.drafted.words.endswith("Correction: make it slow")
 
 
 def test_a_hostile_draft_is_never_run_and_it_and_a_metric_that_does_not_hold_go_back_with_why(tmp_path, monkeypatch):

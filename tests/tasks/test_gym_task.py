@@ -14,6 +14,7 @@ from rewardgen.sim.vec_env import ENDED
 from rewardgen.tasks import gym_variables
 from rewardgen.tasks.card import measure_card
 from rewardgen.tasks.check import check_task, independence_problems
+from rewardgen.tasks.draft.drafting import look_at
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import lasting_reference, load_task, resolve_task
 from rewardgen.tasks.members import description, first_paragraph
@@ -65,6 +66,11 @@ def own(folder, actions="spaces.Box(-1.0, 1.0, (1,))", further=""):
     path = folder / "slide.py"
     path.write_text(OWN.replace("ACTIONS", actions).replace("PUSH", PUSHED[actions]) + further)
     return str(path)
+
+
+def test_the_environments_own_return_is_no_metric_that_sketches_can_test(tmp_path):
+    ((what, hint),) = look_at(own(tmp_path)).problems
+    assert "cannot be tried on sketches" in what and "`env_reward`" in what and "declared" in hint
 
 
 def test_a_time_limit_may_be_an_option_of_the_environment(tmp_path):

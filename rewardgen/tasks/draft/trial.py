@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
+from rewardgen.sim.contract import Problem
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
 from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Flip, Shift, Var, Wrap, variables_of
@@ -42,6 +43,10 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
         return TaskLook(problems=tuple(problems)).model_dump(mode="json")
     envs = task.make_envs([SEED], PROBE_ENVS)
     recordings = {name: record_episodes(envs, policy) for name, policy in policies(envs).items()}
+    if task.has_fitness:
+        problems = _beyond_sketches(task, recordings["zero"].episode)
+    if problems:
+        return TaskLook(problems=tuple(problems)).model_dump(mode="json")
     follows: dict[str, tuple[str, ...]] = {}
     for target, source, _ in _relations(task.declared(), 1.0):
         follows[target] = (*follows.get(target, ()), source)
@@ -51,6 +56,17 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
         follows=follows,
         rollouts=tuple(probe_result(task, name, recording.episode) for name, recording in recordings.items()),
     ).model_dump(mode="json")
+
+
+def _beyond_sketches(task: Task, episode: Episode) -> list[Problem]:
+    """Find a metric that reads more than a sketch has: declared variables and actions."""
+    told = {name: episode[name] for name in (*task.declared(), "action")}
+    lived = episode.lengths, episode.terminated, episode.control_step_s, episode.max_steps
+    try:
+        measure_episodes(task, Episode(told, *lived))
+    except TaskError as error:
+        return [Problem(f"its metric cannot be tried on sketches: {error.message}", "let it read declared variables")]
+    return []
 
 
 def trial_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
