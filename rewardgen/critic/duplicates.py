@@ -37,17 +37,16 @@ def find_duplicate(
         hint = "keep every term finite and cheap for any combination of its inputs"
         return Finding(gate="duplicate", detector=_NOT_COMPARED, severity="warn", message=message, hint=hint)
     near = [
-        (distance, record.candidate.id, record)
+        (distance, record.candidate.id)
         for record in accepted
         if (distance := distances.get(record.candidate.id)) is not None and distance < SAME
     ]
     if not near:
         return None
     # The nearest, independent of the order of reviews: a resumed run must find the same.
-    distance, id, record = min(near, key=lambda finding: finding[:2])
-    fitness = "" if record.fitness is None else f" (fitness {record.fitness:.4g})"
+    distance, id = min(near)
     message = (
-        f"it pays what {id}{fitness} pays, but for scale, shift and potential shaping: "
+        f"it pays what {id} pays, but for scale, shift and potential shaping: "
         f"their canonical distance is {distance:.1g}, within rounding"
     )
     hint = f"change what is paid, not how it is scaled or shaped; see {id} for its result"

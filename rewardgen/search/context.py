@@ -63,7 +63,9 @@ def processes(config: RunConfig, device: str) -> int:
 
 
 def final_trainings(config: RunConfig, baselines: int) -> int:
-    """Number of trainings in the finals at most."""
+    """Number of trainings in the finals at most: one block of seeds where nothing is compared."""
+    if not (baselines or config.init):
+        return min(BLOCK, config.final_seeds)
     compared = 1 + min(1, baselines) + (1 if config.init else 0)
     return config.final_seeds * compared + min(BLOCK, config.final_seeds) * max(0, baselines - 1)
 

@@ -44,9 +44,10 @@ from rewardgen.search.assembly import (
 from rewardgen.search.context import Context, finals_s, no_room
 from rewardgen.search.forecast import forecast, time_span
 from rewardgen.search.inspect_rewards import read_reward
-from rewardgen.search.judge import make_judge
+from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.racing import race, races_drafts
 from rewardgen.search.search import first_drafts, run_search
+from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import Changeable, History, Resumption
 from rewardgen.store.journal import Journal, Listener
@@ -165,7 +166,10 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         _require_same_task(history)
         config = changed_config(history, how.changes)
         prompts = kept_prompts(folder, config)
-        roles = make_roles(folder, config, listener.note)  # fails before the log says that the run was resumed
+        # What fails, fails before the log says that the run was resumed; a person's page opens its port later.
+        roles = make_roles(folder, config, listener.note)
+        if not how.changes.get("judge", "human").startswith("human"):
+            make_teacher(lambda argument: TeacherSetup(argument, folder, history, listener.note, roles.judge), config)
         if {"model", "critic_model", "judge", "api_base"} & how.changes.keys():
             outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))

@@ -34,10 +34,10 @@ def found(distances, *records):
     return find_duplicate(spec("own", BODY.replace("0.01", "0.02")).source, distances, records)
 
 
-def test_a_reward_that_pays_what_another_pays_is_rejected_with_its_id_fitness_and_distance():
+def test_a_reward_that_pays_what_another_pays_is_rejected_with_its_id_and_distance():
     finding = found({"g00-k1": 2e-6}, accepted("g00-k1", 0.5, 0.7))
     assert (finding.gate, finding.detector, finding.severity) == ("duplicate", "behavioural-duplicate", "reject")
-    assert "g00-k1 (fitness 0.6)" in finding.message and "2e-06" in finding.message
+    assert "pays what g00-k1 pays" in finding.message and "2e-06" in finding.message
     assert finding.evidence == {"distance": 2e-6}
 
 
@@ -136,7 +136,7 @@ def test_of_those_that_pay_the_same_the_first_that_passed_is_trained(tmp_path):
     search()
     assert trained(crew).isdisjoint({"g00-k0", "g00-k3", "g01-k2"}) and "g00-k1" in trained(crew)
     assert "it pays what g00-k1 pays" in history.record("g00-k3").outcome
-    assert "it pays what g00-k1 (fitness 0.1" in history.record("g01-k2").outcome
+    assert "it pays what g00-k1 pays" in history.record("g01-k2").outcome
     assert ("repair", "g00-k3") not in crew.calls
     others = [[each.candidate_id for each in request.others] for request in reviewer.requests]
     assert others == [[], ["g00-k1", "g00-k2"]]

@@ -132,3 +132,12 @@ def test_a_designer_is_told_as_much_of_the_words_as_there_is_room_for_the_newest
     assert [each[0] for each in feedback_for(history, 0)] == ["1", "2", "3"]
     told = feedback_for(history, 1)
     assert [each[0] for each in told] == ["5", "6", "7"] and sum(map(len, told)) <= MOST_FEEDBACK
+
+
+def test_a_judge_that_cannot_judge_the_task_is_refused_before_it_is_recorded(tmp_path):
+    options = FEW | {"generations": 1, "judge": "simulated:oracle", "answers": 1}
+    folder, _ = start(RunConfig(task=str(POINT), **options), tmp_path / "runs", Listener())
+    for judge, message in (("signals", "declares no signals"), ("simulated:orcle", "no simulated judge")):
+        with pytest.raises(UsageError, match=message):
+            resume(folder, Listener(), Resume({"judge": judge}, generations=1))
+    assert History.load(folder).config.judge == "simulated:oracle"

@@ -66,6 +66,7 @@ def test_steps_are_kept_back_for_the_finals(tmp_path):
     search, history = a_search(tmp_path, crew, max_steps=40_000, final_seeds=5)
     reason = search().reason
     finals = final_trainings(history.config, 2)
+    assert final_trainings(history.config.model_copy(update={"final_seeds": 20}), 0) == 5, "nothing is compared"
     assert reason == "the limit of 40,000 steps has no room for another generation and the finals"
     assert len(history.generations) == 2, "12,000 and 8,000, and 15,000 kept back"
     spent = sum(each.env_steps for each in history.trained.values())
