@@ -224,7 +224,7 @@ def _curve_lines(analysis: Analysis, judged: bool) -> list[str]:
     seeds = f"means over {curves.seeds} seeds" if curves.seeds > 1 else "one seed"
     head = _row("steps", width, [thousands(point.env_steps) for point in points])
     lines = [
-        *_wrapped(f"during training (no action noise, few episodes a point, the same starts at every point; {seeds}):"),
+        *_wrapped(f"during training (no action noise, few episodes, the same starts at every point; {seeds}):"),
         head + (f"{'share %':>9}{'active':>7}{'change' if parent else '':>8}".rstrip() if components else ""),
         *([] if judged else [_numbers("fitness", width, [point.fitness for point in points])]),
         *(

@@ -137,7 +137,7 @@ WRONG = (
 def test_an_error_is_text_with_a_hint(tmp_path):
     async def work(agent):
         for tool, arguments, expected in WRONG:
-            text = await agent.call(tool, **arguments)
+            text = await agent.until_ended(await agent.call(tool, **arguments))
             assert agent.failed and "error: " in text and "hint: " in text, text
             assert expected in text and "Traceback" not in text, text
 
@@ -146,12 +146,12 @@ def test_an_error_is_text_with_a_hint(tmp_path):
 
 def test_a_question_waits_for_the_users_words(tmp_path):
     async def work(agent):
-        asked = await agent.call("run", **UNCONFINED)
+        asked = await agent.until_ended(await agent.call("run", **UNCONFINED))
         assert not agent.failed and "--sandbox off" in asked and "`confirm` with question 1" in asked
         assert "did not agree" in await agent.call("confirm", question=1, users_words="no, why?", agree=False)
         assert agent.failed
         assert "question 1 is not open" in await agent.call("confirm", question=1, users_words="yes", agree=True)
-        assert "question 2" in await agent.call("run", **UNCONFINED)
+        assert "question 2" in await agent.until_ended(await agent.call("run", **UNCONFINED))
         return await agent.until_ended(await agent.call("confirm", question=2, users_words="yes, go on", agree=True))
 
     assert "unknown task `no_such_task`" in in_a_session(tmp_path, work)
@@ -160,7 +160,7 @@ def test_a_question_waits_for_the_users_words(tmp_path):
 @pytest.mark.parametrize("agrees", [True, False])
 def test_a_client_that_can_ask_asks_the_user_and_the_agents_words_do_not_count(tmp_path, agrees):
     async def work(agent):
-        await agent.call("run", **UNCONFINED)
+        await agent.until_ended(await agent.call("run", **UNCONFINED))
         text = await agent.until_ended(await agent.call("confirm", question=1, users_words="yes", agree=True))
         return text, agent.questions
 
@@ -173,13 +173,14 @@ def test_prices_addresses_and_commands_that_an_agent_names_are_asked_about_once(
     options = {"model": "openai/local", "api_base": "http://127.0.0.1:9/v1", "max_cost": 3.0}
 
     async def work(agent):
-        asked = await agent.call("run", task="cartpole", options=options)
+        asked = await agent.until_ended(await agent.call("run", task="cartpole", options=options))
         assert "up to 3.00 USD" in asked and "http://127.0.0.1:9/v1: receives the key" in asked
         await agent.call("confirm", question=1, users_words="yes", agree=True)
         again = await agent.until_ended(await agent.call("run", task="cartpole", options=options))
         assert "question" not in again and "error: " in again
         assert "up to 4.00 USD" in await agent.call("run", task="cartpole", options=options | {"max_cost": 4.0})
-        asked = await agent.call("run", task="cartpole", options={"model": "openai/local,agent:touch x"})
+        strange = {"model": "openai/local,agent:touch x"}
+        asked = await agent.until_ended(await agent.call("run", task="cartpole", options=strange))
         assert "runs as your own command" in asked and not (tmp_path / "x").exists()
         assert "USD" not in await agent.call("run", task="no_such_task", options={"max_cost": 0.5})
 
