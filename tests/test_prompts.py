@@ -235,7 +235,7 @@ def test_observations_are_described_only_where_they_are_allowed():
     allowed = request("observe", card=card).model_copy(update={"evolve_observation": True})
     text, asked_for = (message.content for message in designer_messages(allowed))
     assert "`def observe(height, prev_action, *, scale: float = 0.5)`" in text and "and `stage`" not in text
-    assert "no sum or smooth function of its present observation gave `height`, `x_velocity`." in text
+    assert "A fit to short episodes could not tell `height`, `x_velocity` from its present observation." in text
     assert "OBSERVED" not in system() and "what it cannot see" in asked_for
     both = designer_messages(allowed.model_copy(update={"stages": True}))[0].content
     assert "still to be chosen), and `stage`." in both
@@ -245,10 +245,8 @@ def test_an_analyzer_reads_what_policies_see_and_what_they_may_miss():
     record = with_evidence(diagnosis="CAUSE: none.")
     hidden = {"unobserved": ("x_position",), "read": ("x_position",)}
     told = analyzer_messages(record, card(observation="All positions but x.", **hidden))[-1].content
-    assert (
-        "All positions but x. In short episodes, no sum or smooth function of that gave `x_position`, on which" in told
-    )
-    assert "smooth function" not in analyzer_messages(record, card())[-1].content
+    assert "All positions but x. A fit to short episodes could not tell from that `x_position`, on which" in told
+    assert "could not tell" not in analyzer_messages(record, card())[-1].content
 
 
 # The task.
@@ -462,7 +460,7 @@ def test_readers_of_a_reward_in_stages_are_told_of_its_memory():
             "Observations end with 2 numbers, 1 for the present stage: go, rest; then 1 of `observe`: `pace`." in told
         )
         assert "`prev_stage`" in told and "starts in the first, 0" in told
-    assert "smooth function" not in diagnosis
+    assert "could not tell" not in diagnosis
 
 
 def test_repair_goes_on_in_the_thread_with_the_exact_error_and_its_line():

@@ -33,10 +33,10 @@ from rewardgen.tasks.draft.drafting import (
 from rewardgen.tasks.draft.sketches import MetricTest
 from rewardgen.tasks.robots import catalogue_of
 
-CORRECTIONS = "corrections.json"
-"""File in that folder with what a person said of the drafts, in order."""
 DRAFT_SUFFIX = ".draft"
 """Suffix of the folder beside a task file that keeps its drafts, sketches and calls."""
+CORRECTIONS = "corrections.json"
+"""File in that folder: the words of a task, and a person's corrections of its drafts, in order."""
 
 
 class TaskDraft(NamedTuple):
@@ -110,22 +110,23 @@ def draft_file(
     """Draft a task with the model and the limits of a configuration; see `draft`. The file says if it is `unread`."""
     _require_new(file, robot, words, config)
     folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
-    llm = _asked(config, folder, note)
+    llm = _announced_llm(config, folder, note)
     request = DraftRequest(words, robot, catalogue_of(robot), folder.path, config.needs_fitness)
 
-    kept = folder.path / CORRECTIONS
-    said = json.loads(kept.read_text()) if kept.exists() else []
-    corrections = iter([*said])
+    place = folder.path / CORRECTIONS
+    kept = json.loads(place.read_text()) if place.exists() else {}
+    said: list[str] = kept["corrections"] if kept.get("words") == words else []
+    earlier = iter((*said,))
 
     def decide(drafted: DraftedTask) -> bool | str:
-        if earlier := next(corrections, ""):
-            note(f"as you said before: {earlier}")
-            return earlier
+        if correction := next(earlier, ""):
+            note(f"as you said before: {correction}")
+            return correction
         write_atomic(folder.path / "draft.json", drafted.model_dump_json(indent=1))
         answer = confirm(drafted)
         if isinstance(answer, str):
             said.append(answer)
-            write_atomic(kept, json.dumps(said, ensure_ascii=False, indent=1))
+            write_atomic(place, json.dumps({"words": words, "corrections": said}, ensure_ascii=False, indent=1))
         return answer
 
     with using_prompts(own_prompts_of(config)):
@@ -155,7 +156,7 @@ def _require_new(file: Path, robot: str, words: str, config: RunConfig) -> None:
         raise UsageError(f"{file} exists", f"`{run}` searches for a reward for it, or delete it")
 
 
-def _asked(config: RunConfig, folder: RunFolder, note: Note) -> RunLLM:
+def _announced_llm(config: RunConfig, folder: RunFolder, note: Note) -> RunLLM:
     if config.models[0].startswith("mailbox:"):
         note(f"requests wait for replies in {config.models[0].removeprefix('mailbox:')}/")
     return make_llm(config, folder, note)
@@ -169,7 +170,7 @@ def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "", note
     if not look.card.has_fitness:
         raise TaskError("the task has no metric to test", "leave out `--model`")
     words, scene = (goal, look.card.description) if goal else (look.card.description, "")
-    llm = _asked(config, RunFolder(folder), note)
+    llm = _announced_llm(config, RunFolder(folder), note)
     note("asking for sketches of episodes, from authors that do not see the metric")
     with using_prompts(own_prompts_of(config)):
         authors = run_coroutine(ask_authors(llm, look, words, scene, "task/check"))

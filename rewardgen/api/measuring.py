@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -304,7 +304,7 @@ def is_task(named: Named) -> bool:
     """Return True if the name is a task's, not a run's."""
     if isinstance(named, Run | RunCandidate) or (Path(named) / EVENTS).is_file():
         return False
-    return names_task(str(named))
+    return names_task(fspath(named))
 
 
 def referred(named: Named, runs_dir: Path) -> Reference:
@@ -314,7 +314,7 @@ def referred(named: Named, runs_dir: Path) -> Reference:
     elif isinstance(named, Run):
         reference = Reference(named.folder, named.history)
     else:
-        reference = find_reference(str(named), runs_dir)
+        reference = find_reference(fspath(named), runs_dir)
     if reference.history.config is None:
         raise RunFolderError(f"run {reference.folder.id} has not begun", "name another run")
     return reference

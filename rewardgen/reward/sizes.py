@@ -1,7 +1,8 @@
 """Restrict the size along the first axis, the number of envs, to arguments of factories and views.
 
 A reward that calculates or branches with that size differs between probe and training. Types are unknown here, so the
-second and last axes count as sizes of an input's parts.
+second and last axes count as sizes of an input's parts. Code that hides the size, as in the sum of a tensor of ones, is
+not found; such a reward can fail in training, and changes no fitness.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         _require_same_task(history)
         config = changed_config(history, how.changes)
         prompts = kept_prompts(folder, config)
-        # What fails, fails before the log says that the run was resumed; a person's page opens its port later.
+        # Roles and judges that cannot be made fail before the log has them; a person's page opens its port later.
         roles = make_roles(folder, config, listener.note)
         if not how.changes.get("judge", "human").startswith("human"):
             make_teacher(lambda argument: TeacherSetup(argument, folder, history, listener.note, roles.judge), config)

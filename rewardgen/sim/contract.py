@@ -97,19 +97,14 @@ def tensor_problems(what: str, value: Any, shape: tuple[int, ...], *, boolean: b
     return []
 
 
-_OVER_STEPS = "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
-
-
 def _shape_hint(what: str, actual: tuple[int, ...], shape: tuple[int, ...]) -> str:
     num_envs = shape[0]
     if actual == (num_envs,):
         return "give it a last axis: `values[:, None]`, or several side by side: `torch.stack((one, other), -1)`"
     if actual == (num_envs, 1) and shape == (num_envs,):
         return "take the only entry of each env: `values[:, 0]`"
-    if len(actual) == 2 and actual[1] == num_envs and shape == (num_envs,):
-        return _OVER_STEPS
-    if what in ("`fitness`", "`success`") and len(actual) < 2:
-        return _OVER_STEPS
+    if what in ("`fitness`", "`success`"):
+        return "reduce over the first axis, the steps: `episode.mean(x)`, `episode.total(x)` or `episode.last(x)`"
     return f"the first axis is the envs, here {num_envs}: `x[:, 0]` is an entry of each env, `x[0]` the first env's own"
 
 

@@ -108,7 +108,7 @@ class TaskCard(Frozen):
     observation_size: int
     observation: str
     unobserved: tuple[str, ...] = ()
-    """Variables with a part that varies and that no sum or smooth function of the observation gives."""
+    """Variables with a part that varies and that a fit to short episodes does not tell from the observation."""
     read: tuple[str, ...] = ()
     """Variables that the fitness or the success reads."""
     body: str = ""

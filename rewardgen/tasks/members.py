@@ -64,7 +64,8 @@ def wording_problems(task: Task) -> list[Problem]:
         with noted(problems):
             words = first_paragraph(task, method) if method else description(task)
             if words.startswith("TODO"):
-                problems.append(Problem(f"{method or 'the class'} is still described by `{words[:40]}`", "say it"))
+                name = f"`{method}`" if method else "the class"
+                problems.append(Problem(f"the docstring of {name} is still `{words[:40]}`", "write the docstring"))
     return problems
 
 

@@ -8,18 +8,17 @@ from pathlib import Path
 import pytest
 
 import rewardgen
-from rewardgen.api.measuring import Evaluated, Measurement, _measurement, _trained
+from rewardgen.api.measuring import Evaluated, Measurement, _trained
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
-from rewardgen.core.statistics import Interval, mean_interval
+from rewardgen.core.statistics import Interval
 from rewardgen.reward.export import reward_in
 from rewardgen.store.history import History
-from rewardgen.store.measurements import STARTS, EpisodeOutcome
+from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import TRAINING, RunFolder
-from rewardgen.training.result_validation import PolicyMeasurement
 from rewardgen.view.reference import Reference
 from tests.api.test_environment import MINE
-from tests.builders import failed_slice, slice_result
+from tests.builders import failed_slice
 from tests.e2e.command import POINT
 from tests.tasks.files import point
 from tests.ui.story import events
@@ -136,14 +135,16 @@ def test_fresh_episodes_give_other_numbers_within_their_intervals(run):
     assert other.policies[0].fitness.value != policy.fitness.value
 
 
-def test_agents_of_one_game_are_one_episode_and_not_several():
-    def of_games(*games, agents):
-        outcomes = tuple(EpisodeOutcome(fitness=each, success=each > 0.5, steps=9, ending="") for each in games)
-        measured = PolicyMeasurement(candidate_id="g00-k0", seed=0, success_rate=0.5, outcomes=outcomes)
-        return _measurement(slice_result("g00-k0"), measured, None, agents)
-
-    single, double = of_games(0.2, 0.9, 0.4, agents=1), of_games(0.2, 0.2, 0.9, 0.9, 0.4, 0.4, agents=2)
-    assert double == single and single.fitness == mean_interval([0.2, 0.9, 0.4])
+def test_agents_of_one_game_are_one_episode_and_not_several(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "rewardgen.api.measuring.mean_interval", lambda values: seen.append(values) or Interval(value=0, low=0, high=0)
+    )
+    trained, _ = train("simple_spread", "human", seeds=1, folder=tmp_path / "kept")
+    rewardgen.evaluate(trained, episodes=6, workers=1)
+    (games,) = seen
+    paid = [fitness for fitness in games if fitness]
+    assert len(games) == 6 and len({*paid}) == len(paid) > 1, "each game once, not once for each agent"
 
 
 def test_a_training_is_measured_by_the_object_that_train_returned(tmp_path):

@@ -282,11 +282,12 @@ def test_the_command_ends_with_the_chosen_ranges_and_prints_the_reasons(earning,
         shown = capfd.readouterr()
         assert main([*command, "--json"]) == 0
         data = json.loads(capfd.readouterr().out)
-        train(run.best, seeds=1, folder=tmp_path / "plain")
+        train(run.history.config.task, run.best.source, seeds=1, folder=tmp_path / "plain", bonus="count")
         assert main(["eval", str(tmp_path / "plain"), *command[2:]]) == 0
     task, reward = run.history.config.task, tmp_path / "plain" / "reward.py"
     told = capfd.readouterr().err
-    assert f"rewardgen train {task} --reward {reward} --trainer ppo --steps {STEPS} --randomise mass=0.8:1.5" in told
+    options = f"--trainer ppo --steps {STEPS} --bonus count --randomise mass=0.8:1.5"
+    assert f"rewardgen train {task} --reward {reward} {options}" in told
     assert "mass=0.8:1.5: A payload <b>adds</b> mass." in shown.out
     assert "rewardgen train latest --randomise mass=0.8:1.5 --randomise delay=0:1 " in shown.err
     assert [choice["range"] for choice in data["chosen"]] == ["mass=0.8:1.5", "delay=0:1"]

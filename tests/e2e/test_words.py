@@ -103,7 +103,10 @@ def test_a_correction_is_kept_when_the_corrected_draft_is_declined(tmp_path, mon
             rewardgen_api.draft(*words, **place, confirm=lambda drafted: answers.pop(0))
         calls = len(chat.bodies)
         made = rewardgen_api.draft(*words, **place)
-    assert len(chat.bodies) == calls == 8 and made.drafted.words.endswith("Correction: make it slow")
+        assert len(chat.bodies) == calls == 8 and made.drafted.words.endswith("Correction: make it slow")
+        made.file.unlink()
+        other = rewardgen_api.draft("do two backflips", *words[1:], **place)
+    assert other.drafted.words == "do two backflips"
 
 
 def test_a_hostile_draft_is_never_run_and_it_and_a_metric_that_does_not_hold_go_back_with_why(tmp_path, monkeypatch):

@@ -61,12 +61,16 @@ def test_no_run_is_timed_that_nobody_is_asked_about_or_that_a_cluster_trains(mon
     lifecycle._confirm_time(config, SilentListener(), confirm)
 
 
+def test_finals_in_which_nothing_is_compared_have_one_block_of_seeds():
+    config = RUN.model_copy(update={"final_seeds": 20})
+    assert (final_trainings(config, 0), final_trainings(config, 1)) == (5, 40)
+
+
 def test_steps_are_kept_back_for_the_finals(tmp_path):
     crew = Crew(fitness=noisy)
     search, history = a_search(tmp_path, crew, max_steps=40_000, final_seeds=5)
     reason = search().reason
     finals = final_trainings(history.config, 2)
-    assert final_trainings(history.config.model_copy(update={"final_seeds": 20}), 0) == 5, "nothing is compared"
     assert reason == "the limit of 40,000 steps has no room for another generation and the finals"
     assert len(history.generations) == 2, "12,000 and 8,000, and 15,000 kept back"
     spent = sum(each.env_steps for each in history.trained.values())

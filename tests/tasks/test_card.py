@@ -41,7 +41,7 @@ def test_ranges_leave_out_the_padding_after_an_episodes_end():
     assert height.minimum[0] > 0.9
 
 
-def test_variables_that_neither_a_sum_nor_a_smooth_function_of_the_observation_gives_are_named():
+def test_variables_that_no_fit_tells_from_the_observation_are_named():
     told = card_of("acrobot_swingup")
     assert "tip_distance" in told.read and told.missed == (), "the directions of both arms give the tip's place"
     assert card_of(str(POINT)).unobserved == ()

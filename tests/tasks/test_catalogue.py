@@ -184,9 +184,7 @@ def test_the_file_that_new_writes_lacks_nothing_but_the_metric(table, tmp_path):
     file = tmp_path / json.loads(made.stdout)["file"]
     file.write_text(file.read_text().replace("episode_steps = 500", "episode_steps = 25"))
     problems = json.loads(rewardgen("tasks", "check", file, "--json", cwd=tmp_path).stdout)["problems"]
-    assert problems and all(
-        "is yours to write" in str(each) or "still described by `TODO" in str(each) for each in problems
-    )
+    assert problems and all("is yours to write" in str(each) or "is still `TODO" in str(each) for each in problems)
     text = (
         file.read_text()
         .replace("raise NotImplementedError", "return episode.lengths.float() # ")

@@ -130,7 +130,7 @@ MISTAKES = {
     "a pair of one side": (declared(f"pairs = ({PAIR.replace('worse={', 'worse={' + repr('velocity') + ': 0.0, ')},)"), "sets `velocity` on one side only", "set it on both"),
     "a flip of a number": (declared('invariances = (Flip("position"),)'), "not a quaternion", "w, x, y, z"),
     "a reward that mixes envs": ([("action.square().sum(-1)", "action.square().sum()")], "`human_reward` of point.py: component `effort` of one env changes with the other envs", "`.sum(-1)`"),
-    "a metric that is not described": ([('"""Share of the episode within', '"""TODO: share of the episode within')], "fitness is still described by `TODO: share", "say it"),
+    "a metric that is not described": ([('"""Share of the episode within', '"""TODO: share of the episode within')], "the docstring of `fitness` is still `TODO: share", "write the docstring"),
     "a fitness over all episodes": ([(FITNESS, 'return episode["position"].mean()')], "`fitness` has shape (), expected (8,)", "`episode.mean(x)`"),
     "a reward that raises": ([("torch.exp(-4.0 * position.abs())", "position[:, 7]")], "`human_reward` of point.py at line 46: ", ""),
     "an observation that is not finite": ([(OBSERVE, 'return variables["position"].log()[:, None]')], "the observation is not finite", "guard its"),

@@ -65,7 +65,12 @@ def _beyond_sketches(task: Task, episode: Episode) -> list[Problem]:
     try:
         measure_episodes(task, Episode(told, *lived))
     except TaskError as error:
-        return [Problem(f"its metric cannot be tried on sketches: {error.message}", "let it read declared variables")]
+        return [
+            Problem(
+                f"its metric cannot be tried on sketches: {error.message}",
+                "let `fitness` and `success` read declared variables alone",
+            )
+        ]
     return []
 
 
