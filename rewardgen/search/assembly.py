@@ -35,13 +35,13 @@ from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.history import History
 from rewardgen.store.judgement_records import GoalCheck, Judgement
 from rewardgen.store.messages import Usage
-from rewardgen.store.records import CandidateResult, TaskCard, Training
+from rewardgen.store.records import CandidateResult, TaskCard, TrainerSettings, Training
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.tasks.measure import MEASURING
+from rewardgen.tasks.measure import MEASURING, MeasuredTask
 from rewardgen.training.cache import BaselineCache, get_or_record_transitions
 from rewardgen.training.protocol import EXECUTORS, ExecutorSetup, Trainer, TrainerSetup
 from rewardgen.training.result_validation import TaskNames
-from rewardgen.training.setup import TRAINERS
+from rewardgen.training.setup import TRAINERS, card_for, settings_for, trainer_of
 
 
 class Roles(NamedTuple):
@@ -81,6 +81,29 @@ def make_roles(folder: RunFolder, config: RunConfig, note: Note = silent) -> Rol
         return Roles(BuiltinDesigner(), Analyzer(None), reader, llm.usage, judge=judge)
     analyzer = Analyzer(None if "analyzer" in config.ablate else llm)
     return Roles(LLMDesigner(llm, config), analyzer, reader, llm.usage, llm, judge)
+
+
+def setup_of(config: RunConfig, task: MeasuredTask) -> tuple[str, TrainerSettings, TaskCard]:
+    """Return the trainer of a run on a measured task, its settings, and the card that the designer sees.
+
+    Raises:
+        UsageError: The task lacks what an option needs, such as a fitness, or the trainer does not support an option.
+    """
+    if config.needs_fitness and not task.card.has_fitness:
+        hint = "compare episodes: `--judge human`, or a model such as `--judge openai/gpt-5.1`"
+        raise UsageError(f"{task.card.name} has no fitness to rank candidates by", hint)
+    if config.target_fitness == "human" and "human" not in task.baselines:
+        message = f"{task.card.name} has no human reward, so `--target-fitness human` is never reached"
+        raise UsageError(message, "give a number, or write a `human_reward` in the task file")
+    trainer = config.trainer or trainer_of(task)
+    kind = TRAINERS.get(trainer)
+    asked = {"--stages": config.stages, "--evolve-observation": config.evolve_observation} if not kind.has_eyes else {}
+    if option := next((option for option, is_asked in asked.items() if is_asked), ""):
+        hint = f"take `--trainer ppo`, or leave out `{option}`"
+        raise UsageError(f"the trainer `{trainer}` does not support `{option}`", hint)
+    options = config.device, config.bonus, config.randomise, config.levels
+    settings = settings_for(trainer, task, config.env_steps, *options)
+    return trainer, settings, card_for(trainer, task, settings, config.seeds)
 
 
 def make_trainer(folder: RunFolder, history: History, training: Training) -> Trainer:

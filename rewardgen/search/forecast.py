@@ -17,7 +17,7 @@ from rewardgen.llm.factory import JUDGE, READER, judging_model, make_llm
 from rewardgen.llm.prompts import JudgedEpisode, designer_messages, judge_messages, using_prompts
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
-from rewardgen.search.assembly import make_roles, measuring, own_prompts_of
+from rewardgen.search.assembly import make_roles, measuring, own_prompts_of, setup_of
 from rewardgen.search.context import ablations, final_trainings, processes
 from rewardgen.search.finals import opponents
 from rewardgen.search.racing import RACE_DRAFTS, RACE_SEEDS, races_drafts
@@ -28,7 +28,7 @@ from rewardgen.store.records import DesignRequest, RewardSpec, SliceResult, Slic
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
-from rewardgen.training.setup import card_for, raced_settings, settings_for, trainer_of
+from rewardgen.training.setup import raced_settings
 
 _LATER_PROMPTS = 2.0
 """Length of prompts with parents and their results, relative to those of the first generation."""
@@ -84,10 +84,7 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
             if not measured:
                 raise
         task = get_or_measure(config.task, measuring(config), with_transitions=True)
-        trainer = config.trainer or trainer_of(task)
-        options = config.device, config.bonus, config.randomise, config.levels
-        settings = settings_for(trainer, task, config.env_steps, *options)
-        card = card_for(trainer, task, settings, config.seeds)
+        trainer, settings, card = setup_of(config, task)
         usages, unpriced = zip(*(_usage(config, folder, card, most=most) for most in (False, True)), strict=True)
         raced = [*raced_settings(config, task, settings).values()]
         timed = [

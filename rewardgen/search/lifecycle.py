@@ -40,6 +40,7 @@ from rewardgen.search.assembly import (
     measuring,
     own_prompts_of,
     planned,
+    setup_of,
 )
 from rewardgen.search.context import Context, finals_s, no_room
 from rewardgen.search.forecast import forecast, time_span
@@ -58,8 +59,7 @@ from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.training.cache import check_task, get_or_measure
-from rewardgen.training.protocol import TRAINERS
-from rewardgen.training.setup import card_for, raced_settings, settings_for, trainer_of
+from rewardgen.training.setup import raced_settings
 
 Confirm = Callable[[str, str], None]
 
@@ -267,21 +267,7 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         layers = report.result()
     for layer in layers.missing:
         listener.note(f"sandbox without {layer.name}: {layer.detail}")
-    if config.needs_fitness and not task.card.has_fitness:
-        hint = "compare episodes: `--judge human`, or a model such as `--judge openai/gpt-5.1`"
-        raise UsageError(f"{task.card.name} has no fitness to rank candidates by", hint)
-    if config.target_fitness == "human" and "human" not in task.baselines:
-        message = f"{task.card.name} has no human reward, so `--target-fitness human` is never reached"
-        raise UsageError(message, "give a number, or write a `human_reward` in the task file")
-    trainer = config.trainer or trainer_of(task)
-    kind = TRAINERS.get(trainer)
-    asked = {"--stages": config.stages, "--evolve-observation": config.evolve_observation} if not kind.has_eyes else {}
-    if option := next((option for option, is_asked in asked.items() if is_asked), ""):
-        hint = f"take `--trainer ppo`, or leave out `{option}`"
-        raise UsageError(f"the trainer `{trainer}` does not support `{option}`", hint)
-    options = config.device, config.bonus, config.randomise, config.levels
-    settings = settings_for(trainer, task, config.env_steps, *options)
-    card = card_for(trainer, task, settings, config.seeds)
+    trainer, settings, card = setup_of(config, task)
     if settings.origin:
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
     shows_more = planned(config, card, trainer).evolve_observation is None and config.model != BUILTIN

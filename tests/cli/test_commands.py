@@ -233,9 +233,10 @@ def test_a_run_that_may_train_for_days_is_asked_about(rewardgen):
     assert done.returncode == 3 and " days" in done.stderr and "--max-minutes" in done.stderr
 
 
-def test_the_human_reward_is_no_target_where_there_is_none(rewardgen, tmp_path):
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_the_human_reward_is_no_target_where_there_is_none(rewardgen, tmp_path, dry):
     task = point(tmp_path, ("def human_reward(", "def my_reward("))
-    done = rewardgen("run", task, "--target-fitness", "human")
+    done = rewardgen("run", task, "--target-fitness", "human", *dry)
     assert done.returncode == 2 and "has no human reward" in done.stderr and "hint: give a number" in done.stderr
 
 

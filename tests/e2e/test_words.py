@@ -52,6 +52,8 @@ def drafted(tmp_path_factory):
     with server(GOOD) as chat:
         stopped = new(chat, place)
         files, asked = list(place.glob("*.py")), list(chat.bodies)
+        first = next(place.rglob("draft-1.py"))
+        first.write_text(first.read_text() + "# mine\n")
         made = new(chat, place, "--yes", "--json")
         assert made.returncode == 0, made.stderr
         return place, (stopped, files, asked), (made, chat.bodies[len(asked) :])
@@ -144,6 +146,12 @@ def test_words_without_a_model_name_the_ways_on(tmp_path):
     assert told.returncode == 2 and "--model" in told.stderr and "rewardgen new --robot hopper" in told.stderr
     told = rewardgen("run", WORDS, cwd=tmp_path)
     assert told.returncode == 2 and "--robot" in told.stderr
+
+
+def test_an_edited_draft_is_kept_when_it_is_written_again(drafted):
+    place = drafted[0]
+    assert next(place.rglob("draft-1.before.py")).read_text().endswith("# mine\n")
+    assert not next(place.rglob("draft-1.py")).read_text().endswith("# mine\n")
 
 
 def test_a_person_s_metric_is_tried_on_sketches(tmp_path):

@@ -208,7 +208,10 @@ class _Drafting:
     def _written(self, draft: Draft) -> Path:
         self._drafts += 1
         path = self._request.folder / f"draft-{self._drafts}.py"
-        write_atomic(path, task_file(draft, self._request, path))
+        text = task_file(draft, self._request, path)
+        if path.exists() and path.read_text() != text:  # a person may have edited it
+            path.replace(path.with_suffix(".before.py"))
+        write_atomic(path, text)
         return path.resolve()
 
     async def _tested(self, attempt: _Attempt) -> MetricTest:
