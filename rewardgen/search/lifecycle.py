@@ -401,18 +401,17 @@ class _Reporter:
 
 @contextmanager
 def _termination_as_interrupt() -> Iterator[None]:
-    """Handle SIGTERM like Ctrl-C, so that a scheduler's signal saves the run.
+    """Handle SIGTERM and SIGHUP like Ctrl-C: a scheduler's signal, or a lost terminal, saves the run.
 
-    Ctrl-C raises at once, even if an event loop of the caller would delay it. An ignored Ctrl-C, as in background jobs,
-    stays ignored.
+    Ctrl-C raises at once, even if an event loop of the caller would delay it. A signal that is ignored, as Ctrl-C in
+    background jobs or SIGHUP under `nohup`, stays ignored.
     """
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    handlers = {signal.SIGTERM: interrupt, signal.SIGINT: signal.default_int_handler}
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        del handlers[signal.SIGINT]
+    handlers = {signal.SIGTERM: interrupt, signal.SIGHUP: interrupt, signal.SIGINT: signal.default_int_handler}
+    handlers = {number: each for number, each in handlers.items() if signal.getsignal(number) is not signal.SIG_IGN}
     try:
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     except ValueError:  # not in the main thread: signals belong to the embedding program

@@ -88,11 +88,12 @@ def test_killed_run_leaves_no_worker_and_resumes_to_the_same_table(finished, tmp
     assert trained.items() <= resumed.trained.items()
 
 
-def test_interrupt_saves_the_run_and_prints_the_line_that_resumes_it(tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_interrupt_and_a_lost_terminal_save_the_run_and_tell_the_line_that_resumes_it(tmp_path, number):
     running = start("run", POINT, *SHORT, cwd=tmp_path)
     wait_for_event(tmp_path, "designed", count=2)
     time.sleep(0.3)
-    os.killpg(running.pid, signal.SIGINT)
+    os.killpg(running.pid, number)
     _, said = running.communicate(timeout=20)
     assert running.returncode == 130
     assert f"rewardgen resume {run_folder(tmp_path).id}" in said

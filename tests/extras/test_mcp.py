@@ -169,16 +169,17 @@ def test_a_client_that_can_ask_asks_the_user_and_the_agents_words_do_not_count(t
     assert ("unknown task `no_such_task`" if agrees else "the user did not agree") in text
 
 
-def test_prices_addresses_and_commands_that_an_agent_names_are_asked_about_once(tmp_path):
+def test_addresses_and_commands_that_an_agent_names_are_asked_about_once_and_prices_each_time(tmp_path):
     options = {"model": "openai/local", "api_base": "http://127.0.0.1:9/v1", "max_cost": 3.0}
 
     async def work(agent):
         asked = await agent.until_ended(await agent.call("run", task="cartpole", options=options))
         assert "up to 3.00 USD" in asked and "http://127.0.0.1:9/v1: receives the key" in asked
         await agent.call("confirm", question=1, users_words="yes", agree=True)
-        again = await agent.until_ended(await agent.call("run", task="cartpole", options=options))
-        assert "question" not in again and "error: " in again
-        assert "up to 4.00 USD" in await agent.call("run", task="cartpole", options=options | {"max_cost": 4.0})
+        again = await agent.call("run", task="cartpole", options=options)
+        assert "up to 3.00 USD" in again and "receives the key" not in again and "accepts what" not in again
+        cheap = await agent.until_ended(await agent.call("run", task="cartpole", options=options | {"max_cost": 0.5}))
+        assert "question" not in cheap and "error: " in cheap
         strange = {"model": "openai/local,agent:touch x"}
         asked = await agent.until_ended(await agent.call("run", task="cartpole", options=strange))
         assert "runs as your own command" in asked and not (tmp_path / "x").exists()

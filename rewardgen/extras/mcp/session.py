@@ -37,7 +37,7 @@ class ConsentQuestion(NamedTuple):
     words: tuple[str, ...]
     arguments: tuple[str, ...]
     agreed: tuple[str, ...] = ()
-    """Sentences that need not be asked about again after a yes."""
+    """Sentences that need not be asked about again after a yes. A price is asked about each time."""
 
 
 @dataclass
@@ -93,8 +93,9 @@ class Session:
     ) -> str:
         """Run a command with options by name, and return its output, or that of the first seconds."""
         words = (*command.split(), *_words(options or {}))
-        if new := tuple(sentence for sentence in _concerns(options or {}) if sentence not in self._agreed):
-            return self._asked(ConsentQuestion("\n".join(new), words, arguments, new))
+        strange = tuple(sentence for sentence in _strangers(options or {}) if sentence not in self._agreed)
+        if asked := (*_prices(options or {}), *strange):
+            return self._asked(ConsentQuestion("\n".join(asked), words, arguments, strange))
         return await self._start(words, arguments, seconds)
 
     async def news(self, number: int, seconds: float) -> str:
@@ -104,7 +105,8 @@ class Session:
         if code is None:
             return f"{text}\n\njob {number} goes on: `watch` it, or `stop` it".strip()
         if code == NeedsConsent.exit_code:
-            return self._asked(ConsentQuestion(job.output(), (*job.words, "--yes"), job.arguments))
+            question = ConsentQuestion(job.output(), (*job.words, "--yes"), job.arguments)
+            return self._asked(question) + " A yes also accepts what the command would ask next."
         if code not in (0, 1, INTERRUPTED) or "\nerror: " in f"\n{text}":
             raise ToolError(text)
         return text or f"job {number} has ended"
@@ -151,10 +153,9 @@ class Session:
 
     def _asked(self, question: ConsentQuestion) -> str:
         self._questions.append(question)
-        more = "" if question.agreed else " A yes also accepts what the command would ask next."
         return (
             f"{question.text}\n\nThis needs the user's agreement. Show the user all that is above, then call"
-            f" `confirm` with question {len(self._questions)} and the user's answer. Do not add `--yes` yourself.{more}"
+            f" `confirm` with question {len(self._questions)} and the user's answer. Do not add `--yes` yourself."
         )
 
 
@@ -174,10 +175,14 @@ def _words(options: Mapping[str, Any]) -> Iterable[str]:
             yield f"--{name.replace('_', '-')}={item}"
 
 
-def _concerns(options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the command line does not ask about, because there a person typed it."""
+def _prices(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the limit on the price of a command, which the command line accepts because a person typed it."""
     if (cost := options.get("max_cost") or 0.0) > ASK_ABOVE_USD:
         yield f"up to {cost:.2f} USD may be spent on calls of a language model"
+
+
+def _strangers(options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the addresses and commands among options, which the command line accepts because a person typed them."""
     for name in ("model", "critic_model", "judge", "api_base", "cluster"):
         if (value := str(options.get(name) or "")) and (name in ("api_base", "cluster") or "agent:" in value):
             yield f"{name.replace('_', ' ')} {value}: {CONSEQUENCES[name]}"
