@@ -50,7 +50,7 @@ class _Checker(ast.NodeVisitor):
         self.findings: list[Finding] = []
         self._tree = tree
         self._scope = Scope(tree)
-        called = functions_named(tree, ENTRY, *FORMS.names())
+        called = functions_named(tree, ENTRY, *FORMS)
         self._inputs = {argument.arg for function in called for argument in function.args.args}
         # Name of the function under check; empty at the top level.
         self._function = ""

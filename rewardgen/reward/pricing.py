@@ -1,8 +1,6 @@
 """Price transitions with a reward of any form.
 
-A form of reward beside the plain function is added in one file: a subclass of `Program` with its own `price`,
-registered in `rewardgen.reward.signature.FORMS` under the name of a function that only its sources define. A program
-with memory keeps it in `carry`, which `price` returns for the next call. Callers never ask for the form.
+A program with memory keeps it in `carry`, which `price` returns for the next call. Callers never ask for the form.
 """
 
 from __future__ import annotations

@@ -27,7 +27,8 @@ from rewardgen.reward.language import check_language
 from rewardgen.reward.numpy_aliases import NUMPY
 from rewardgen.reward.observation import OBSERVE, OBSERVED, observed_names
 from rewardgen.reward.parsing import parse_source
-from rewardgen.reward.signature import ENTRY, FORMS, Signature, read_signature
+from rewardgen.reward.signature import ENTRY, Signature, read_signature
+from rewardgen.reward.stages import NEXT_STAGE
 from rewardgen.reward.tolerance import BOTH_BOUNDS, tolerance
 
 if TYPE_CHECKING:
@@ -184,9 +185,11 @@ def compile_reward(source: str) -> Program:
             exec(code, _scope(caps))
     except Exception as error:
         raise _explained(error, "") from error
-    forms = [FORMS.get(name) for name in signature.functions if name in FORMS]
-    kind = next((form.load() for form in forms if form.program), Program)
-    return kind(source, signature, code)
+    if NEXT_STAGE not in signature.functions:
+        return Program(source, signature, code)
+    from rewardgen.reward.staged_program import StagedProgram  # it builds on this module
+
+    return StagedProgram(source, signature, code)
 
 
 class _Counted(ast.NodeTransformer):

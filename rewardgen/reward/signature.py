@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rewardgen.core.errors import UsageError, nearest
-from rewardgen.core.registry import Registry
 from rewardgen.reward.observation import OBSERVE, check_observation
 from rewardgen.reward.parsing import MAX_FINDINGS, functions_named, parse_source, refusal
 from rewardgen.reward.stages import NEXT_STAGE, STAGE_INPUTS, check_stages
@@ -21,31 +19,8 @@ ENTRY = "compute_reward"
 """The name of the function that a reward must define."""
 
 
-class Form(NamedTuple):
-    """A form of reward beside the plain function.
-
-    Attributes:
-        inputs: Inputs that the program makes, such as `stage`; callers never pass them.
-        program: `module:Class`; the class takes source, signature and compiled code, as `Program` does. Empty if the
-            function has no part in pricing, so that its inputs are none of the reward's.
-        check: From the syntax tree of a source of this form to further rejections.
-    """
-
-    inputs: tuple[str, ...]
-    program: str
-    check: Callable[[ast.Module], Iterable[Finding]] = lambda tree: ()
-
-    def load(self) -> Any:
-        """Import the class, which needs torch."""
-        module, _, name = self.program.partition(":")
-        return getattr(importlib.import_module(module), name)
-
-
-FORMS: Registry[Form] = Registry("form of reward")
-"""Forms by the name of a function that only their sources define; `rewardgen.reward.pricing` says how to add one."""
-
-FORMS.register(NEXT_STAGE, Form(STAGE_INPUTS, "rewardgen.reward.staged_program:StagedProgram", check_stages))
-FORMS.register(OBSERVE, Form((), "", check_observation))
+FORMS = (NEXT_STAGE, OBSERVE)
+"""Names of the functions that a reward may define beside it."""
 
 
 class Signature(NamedTuple):
@@ -54,8 +29,7 @@ class Signature(NamedTuple):
     Attributes:
         inputs: Names of the inputs that callers pass to price: the positional parameters of its functions, in order.
         tunables: Names and defaults of its constants: the keyword-only parameters of its functions, in order.
-        functions: Name of `compute_reward`, and of the functions of its forms, to their own positional and keyword-only
-            parameters.
+        functions: Name of `compute_reward` and of those of `FORMS` to their own positional and keyword-only parameters.
         observes: Names of the inputs that callers pass to observe; `action` is what `observe` takes as `prev_action`.
     """
 
@@ -76,9 +50,8 @@ def read_signature(source: str) -> Signature:
         raise UsageError(findings[0].message, findings[0].hint)
     tree = parse_source(source)
     assert isinstance(tree, ast.Module)
-    made = {name for form in _forms(tree) for name in form.inputs}
-    functions = _functions(tree)
-    pricing = [each for each in functions if each.name == ENTRY or FORMS.get(each.name).program]
+    made, functions = _made_inputs(tree), _functions(tree)
+    pricing = [each for each in functions if each.name != OBSERVE]
     inputs = dict.fromkeys(part.arg for each in pricing for part in each.args.args if part.arg not in made)
     seen = [part.arg for each in functions if each.name == OBSERVE for part in each.args.args if part.arg not in made]
     return Signature(
@@ -103,8 +76,13 @@ def check_signature(source: str, valid: Sequence[str] | None) -> tuple[Finding, 
 
 
 def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Return `compute_reward`, and then the functions of the reward's forms."""
-    return [*functions_named(tree, ENTRY), *functions_named(tree, *FORMS.names())]
+    """Return `compute_reward`, and then those of `FORMS`."""
+    return [*functions_named(tree, ENTRY), *functions_named(tree, *FORMS)]
+
+
+def _made_inputs(tree: ast.Module) -> tuple[str, ...]:
+    """Return the inputs that the program makes; callers never pass them."""
+    return STAGE_INPUTS if functions_named(tree, NEXT_STAGE) else ()
 
 
 def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding]:
@@ -121,20 +99,13 @@ def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding
         hint = f"write `def {ENTRY}(...)` at the top level, outside any class"
         yield refusal("signature", "missing-entry", f"defines no function `{ENTRY}`; {others}", hint)
     else:
-        forms = list(_forms(tree))
-        own_inputs = {name for form in forms for name in form.inputs}
         for function in _functions(tree):
-            yield from _about_inputs(function, None if valid is None else [*valid, *sorted(own_inputs)])
+            yield from _about_inputs(function, None if valid is None else [*valid, *sorted(_made_inputs(tree))])
             yield from _about_tunables(function)
         yield from _about_shared_tunables(tree)
-        for form in forms:
-            yield from form.check(tree)
-
-
-def _forms(tree: ast.Module) -> Iterator[Form]:
-    for function in _functions(tree):
-        if function.name in FORMS:
-            yield FORMS.get(function.name)
+        for name, check in ((NEXT_STAGE, check_stages), (OBSERVE, check_observation)):
+            if functions_named(tree, name):
+                yield from check(tree)
 
 
 def _about_inputs(entry: ast.FunctionDef, valid: Sequence[str] | None) -> Iterator[Finding]:

@@ -1,11 +1,9 @@
-"""One way to price, and a form of reward with memory that is added from outside in this one file."""
+"""One way to price."""
 
-import pytest
 import torch
 
 from rewardgen.reward.pricing import price, price_rows
-from rewardgen.reward.program import Program, compile_reward
-from rewardgen.reward.signature import FORMS, Form, check_signature
+from rewardgen.reward.program import compile_reward
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.training.shared.rewards import Rewards
 
@@ -13,37 +11,16 @@ PURE = (
     "def compute_reward(x, action, *, w: float = 2.0):\n    return {'x': w * x, 'effort': -action.square().sum(-1)}\n"
 )
 COUNTING = """
-def next_count(count, x):
-    return count + (x > 0.0).float()
+STAGES = ("a", "b", "c", "d", "e", "f", "g", "h")
 
 
-def compute_reward(x, count):
-    return {"x": x, "turns": count}
+def next_stage(stage, x):
+    return torch.where(x > 0.0, (stage + 1).clamp(max=7), stage)
+
+
+def compute_reward(x, stage):
+    return {"x": x, "turns": stage.float()}
 """
-
-
-class CountingProgram(Program):
-    """A reward with one number of memory per env: `next_count` gives the `count` of the step."""
-
-    def __init__(self, source, signature, code):
-        super().__init__(source, signature, code)
-        self.inputs = tuple(name for name in signature.inputs if name != "count")
-
-    def price(self, inputs, begins, carry, tunables):
-        count = torch.zeros(begins.shape[1]) if carry is None else carry
-        counts = []
-        for x, first in zip(inputs["x"], begins, strict=True):
-            count = self.call("next_count", {"count": torch.where(first, 0.0, count), "x": x})
-            counts.append(count)
-        rows = {"x": inputs["x"].flatten(), "count": torch.stack(counts).flatten()}
-        return self(rows, tunables).view(len(begins), -1), count
-
-
-@pytest.fixture
-def counting():
-    FORMS.register("next_count", Form(("count",), f"{__name__}:CountingProgram"))
-    yield
-    FORMS.remove("next_count")
 
 
 def inputs(steps, num_envs):
@@ -63,22 +40,17 @@ def test_a_pure_reward_is_priced_as_rows():
     assert torch.equal(components.total.flatten(), rows.total)
 
 
-def test_a_form_with_memory_starts_again_with_each_episode(counting):
+def test_a_reward_with_memory_starts_again_with_each_episode():
     program, steps = compile_reward(COUNTING), {"x": torch.ones(6, 2)}
     begins = torch.zeros(6, 2, dtype=torch.bool)
     begins[0], begins[3, 1] = True, True
     components, carry = price(program, steps, begins)
     assert components["turns"].T.tolist() == [[1, 2, 3, 4, 5, 6], [1, 2, 3, 1, 2, 3]]
     assert carry.tolist() == [6, 3]
-    assert price_rows(program, {"x": torch.ones(4)})["turns"].tolist() == [1.0] * 4
+    assert price_rows(program, {"x": torch.ones(4)})["turns"].tolist() == [7.0] * 4
 
 
-def test_the_signature_of_a_form_may_read_what_its_program_makes(counting):
-    assert check_signature(COUNTING, ["x", "action"]) == ()
-    assert check_signature(COUNTING.replace("next_count", "other"), ["x", "action"])[0].detector == "unknown-input"
-
-
-def test_a_form_with_memory_trains_beside_pure_rewards_over_several_rollouts(counting):
+def test_a_reward_with_memory_trains_beside_pure_rewards_over_several_rollouts():
     specs = [RewardSpec(candidate_id="a", source=COUNTING), RewardSpec(candidate_id="b", source=PURE)]
     slices = [SliceSpec(candidate_id=name, seed=0) for name in ("a", "b")]
     rewards = Rewards(specs, slices, {"x", "action"})
@@ -90,15 +62,15 @@ def test_a_form_with_memory_trains_beside_pure_rewards_over_several_rollouts(cou
     later = rewards.price(steps, [True, True], torch.zeros_like(begins))
     assert not first.faults and not later.faults
     assert first.components[0]["turns"][:, 0].tolist() == [1, 2, 3, 4]
-    assert later.components[0]["turns"][:, 0].tolist() == [5, 6, 7, 8]
+    assert later.components[0]["turns"][:, 0].tolist() == [5, 6, 7, 7]
     rewards.keep([0])
     alone = {name: value[:, :3] for name, value in steps.items()}
-    assert rewards.price(alone, [True], torch.zeros(4, 3, dtype=torch.bool)).components[0]["turns"][0, 0] == 9
+    assert rewards.price(alone, [True], torch.zeros(4, 3, dtype=torch.bool)).components[0]["turns"][0, 0] == 7
     whole = rewards.price(alone, [True])
     assert whole.components[0]["turns"][:, 0].tolist() == [1, 2, 3, 4]
 
 
-def test_an_evaluation_between_rollouts_changes_no_memory(counting):
+def test_an_evaluation_between_rollouts_changes_no_memory():
     rewards = Rewards([RewardSpec(candidate_id="a", source=COUNTING)], [SliceSpec(candidate_id="a", seed=0)], {"x"})
     steps, goes_on = {"x": torch.ones(2, 1), "action": torch.ones(2, 1, 1)}, torch.zeros(2, 1, dtype=torch.bool)
     turns = [rewards.price(steps, [True], begins).components[0]["turns"][-1, 0] for begins in (goes_on, None, goes_on)]
