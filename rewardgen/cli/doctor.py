@@ -31,8 +31,7 @@ from rewardgen.llm.factory import make_llm
 from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
 from rewardgen.sandbox.limits import Limits
 from rewardgen.sandbox.selftest import escapes, layers_in_force
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, sweep_runs
-from rewardgen.training.cache import sweep_cache
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
 from rewardgen.ui.console import messages, results
 
 _GIB = 1 << 30
@@ -73,7 +72,7 @@ def doctor(
     json: Json = False,
 ) -> int:
     """Check this machine and its sandbox."""
-    swept = [*sweep_scratch(), *sweep_runs(runs_dir), *sweep_cache()] if clean else []
+    swept = sweep_scratch() if clean else []
     checks = [Check("litter", "ok", f"removed {path}") for path in swept]
     checks += [*_machine(), *_disk(runs_dir), *_gpu(), *_sandbox(), _films(), _keys()]
     if model is not None:

@@ -51,21 +51,12 @@ def _replace(path: Path, data: bytes) -> None:
         raise
 
 
-def sweep_unfinished(folder: Path, *, shared: bool = False) -> list[Path]:
-    """Remove temporary files of killed `write_atomic` calls in a folder and below it, and return their paths.
-
-    No process may be writing there, unless the folder is `shared`: then only its own old files are removed.
-    """
-    swept = []
-    for place, below, names in os.walk(folder):
-        if shared:
-            below.clear()
+def sweep_unfinished(folder: Path) -> None:
+    """Remove temporary files of killed `write_atomic` calls below a folder, where no process may be writing."""
+    for place, _, names in os.walk(folder):
         for path in (Path(place, name) for name in names if _UNFINISHED.fullmatch(name)):
             with contextlib.suppress(OSError):
-                if not (shared and is_young(path)):
-                    path.unlink()
-                    swept.append(path)
-    return swept
+                path.unlink()
 
 
 def is_young(path: Path) -> bool:

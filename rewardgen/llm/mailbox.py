@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, UsageError
-from rewardgen.core.files import explain_os_error, read_plain, sweep_unfinished, write_atomic
+from rewardgen.core.files import explain_os_error, read_plain, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed, Note, silent
 from rewardgen.store.messages import LLMRequest, Picture, Reply, Usage
@@ -60,7 +60,6 @@ class MailboxLLM:
         self._answered = folder / "answered" / run
         self._timeout_s = timeout_s
         self._poll_s = poll_s
-        sweep_unfinished(folder, shared=True)
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`. Replies cost nothing, and their tokens are not counted.

@@ -55,7 +55,7 @@ from rewardgen.store.journal import Journal, Listener
 from rewardgen.store.origin import signature
 from rewardgen.store.progress import ProgressFile
 from rewardgen.store.records import Candidate, TaskCard, TrainerSettings
-from rewardgen.store.run_folder import RunFolder, create_run, sweep_runs
+from rewardgen.store.run_folder import RunFolder, create_run
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference, shipped_tasks
 from rewardgen.training.cache import check_task, get_or_measure
@@ -88,7 +88,6 @@ def agreed(warning: str, remedy: str) -> None:
 def start(config: RunConfig, runs_dir: Path, listener: Listener, confirm: Confirm = agreed) -> EndedRun:
     """Start a run and finish it; `confirm` is called with a warning and its remedy before, and raises to stop."""
     sweep_scratch()
-    sweep_runs(runs_dir)
     config = lasting(config, runs_dir)
     folder = create_run(runs_dir, config.task)
     try:

@@ -7,16 +7,15 @@ import os
 import re
 import secrets
 import shlex
-import shutil
 import stat
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, did_you_mean
-from rewardgen.core.files import explain_os_error, is_young, sweep_unfinished
+from rewardgen.core.files import explain_os_error
 
 DEFAULT_RUNS_DIR = Path("runs")
 EVENTS = "events.jsonl"
@@ -27,9 +26,6 @@ _MOST_OF_TASK = 24
 MOST_POLICY_BYTES = 64 << 20
 """Largest file of a policy [bytes]."""
 _CANDIDATE = re.compile(r"g\d+-k\d+")
-_RUN_NAME = re.compile(r"\d{8}-\d{6}-[A-Za-z0-9-]+-[0-9a-f]{4}")
-_BEFORE_EVENTS = {".lock", "run.toml", "provenance.json", "card.json", "transitions.npz", "llm", "goal", "prompts"}
-"""Names that a folder may hold before its run has begun."""
 
 
 class RunFolder:
@@ -155,29 +151,6 @@ def create_run(runs_dir: Path, task: str) -> RunFolder:
     except OSError as error:
         raise explain_os_error(folder.path, error, "--runs-dir") from error
     return folder
-
-
-def sweep_runs(runs_dir: Path) -> list[Path]:
-    """Remove the leftovers of killed processes, folders without a begun run and temporary files, and return them.
-
-    Locked runs are skipped.
-    """
-    swept: list[Path] = []
-    with suppress(OSError):
-        for path in sorted(runs_dir.iterdir()):
-            if path.is_dir() and not path.is_symlink() and _RUN_NAME.fullmatch(path.name):
-                with suppress(OSError, RunFolderError):  # locked, or of another user
-                    swept += _sweep_run(RunFolder(path))
-    return swept
-
-
-def _sweep_run(folder: RunFolder) -> list[Path]:
-    young = is_young(folder.path)  # read before the lock file changes it
-    with folder.locked():
-        if folder.events.exists() or young or set(os.listdir(folder.path)) - _BEFORE_EVENTS:
-            return sweep_unfinished(folder.path)
-        shutil.rmtree(folder.path)
-    return [folder.path]
 
 
 def list_runs(runs_dir: Path) -> list[RunFolder]:

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from rewardgen import __version__
 from rewardgen.core.config import SandboxMode
 from rewardgen.core.errors import RewardgenError
-from rewardgen.core.files import cache_folder, read_plain, sweep_unfinished, write_atomic
+from rewardgen.core.files import cache_folder, read_plain, write_atomic
 from rewardgen.core.provenance import installed_version
 from rewardgen.core.resources import PACKAGE
 from rewardgen.core.schema import Frozen
@@ -111,14 +111,6 @@ def code(sources: Sequence[str]) -> Iterator[str]:
     """Yield the versions of packages and digests of our own modules that decide measured numbers."""
     yield from (__version__, *(installed_version(package) or "" for package in _PACKAGES))
     yield from digests(path for pattern in sources for path in sorted(PACKAGE.glob(pattern))).values()
-
-
-def sweep_cache() -> list[Path]:
-    """Remove unfinished files of killed processes; return their paths."""
-    with suppress(RuntimeError):
-        folders = (cache_folder(cache.folder) for cache in (_TASKS, _BASELINES))
-        return [path for folder in folders for path in sweep_unfinished(folder, shared=True)]
-    return []
 
 
 def check_task(task: str, sandbox: SandboxMode, note: Callable[[str], None], *, quick: bool = False) -> dict[str, Any]:

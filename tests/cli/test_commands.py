@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import tempfile
 
 import pytest
 import torch
@@ -199,12 +200,13 @@ def test_doctor_removes_litter_and_exits_with_0_when_nothing_fails(rewardgen, tm
     monkeypatch.setattr(doctor, "_gpu", lambda: [])
     monkeypatch.setattr(doctor, "_sandbox", lambda: [])
     monkeypatch.setattr(doctor, "renderer", lambda: "one that works")
-    litter = tmp_path / "cache" / "rewardgen" / "transitions" / ".hopper-1f.npz.k3x_9abc.unfinished"
-    litter.parent.mkdir(parents=True)
-    litter.touch()
+    litter = tmp_path / "temporary" / ".rewardgen-scratch-k3x_9abc"
+    litter.mkdir(parents=True)
+    monkeypatch.setattr(tempfile, "tempdir", str(litter.parent))
+    (litter / ".rewardgen-scratch").write_bytes(b"rewardgen made this folder and deletes it.\n")
     os.utime(litter, (0, 0))
     local = ("--model", "openai/mine", "--api-base", "http://127.0.0.1:9/v1")
-    done = rewardgen("doctor", "--clean", *local, "--json", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    done = rewardgen("doctor", "--clean", *local, "--json")
     assert done.returncode == 0
     checks = json.loads(done.stdout)["checks"]
     assert f"removed {litter}" in [check["detail"] for check in checks]

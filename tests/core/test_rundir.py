@@ -1,4 +1,3 @@
-import os
 import subprocess
 import sys
 
@@ -8,7 +7,7 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RunFolderError
 from rewardgen.store.events import EventLog
 from rewardgen.store.records import SliceSpec, Slot
-from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run, sweep_runs
+from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run
 
 
 def a_run(runs_dir, name):
@@ -89,28 +88,6 @@ def test_lock_that_cannot_be_written_is_an_error_with_a_hint(tmp_path):
 def test_run_named_as_the_current_folder_has_its_own_name(tmp_path, monkeypatch):
     monkeypatch.chdir(a_run(tmp_path, "20260101-000000-hopper-aaaa").path)
     assert find_run(".", tmp_path).id == "20260101-000000-hopper-aaaa"
-
-
-def test_what_killed_runs_left_is_swept_and_nothing_else(tmp_path):
-    begun = a_run(tmp_path, "20260101-000000-hopper-aaaa")
-    (begun.candidate("g00-k0") / ".reward.py.k3x_9abc.unfinished").parent.mkdir(parents=True)
-    (begun.candidate("g00-k0") / ".reward.py.k3x_9abc.unfinished").write_text("half of it")
-    (begun.candidate("g00-k0") / "reward.py").write_text("all of it")
-    (begun.path / ".env.template").write_text("a user's own")
-    (tmp_path / "20260105-000000-ant-eeee").write_text("no folder")
-    never, young, held, foreign = (
-        tmp_path / name
-        for name in ("20260102-000000-ant-bbbb", "20260103-000000-ant-cccc", "20260104-000000-ant-dddd", "notes")
-    )
-    for each in (never, young, held, foreign):
-        each.mkdir()
-        (each / ".lock").touch()
-    for each in (never, held, foreign):
-        os.utime(each, (0, 0))
-    with RunFolder(held).locked():
-        assert sweep_runs(tmp_path) == [begun.candidate("g00-k0") / ".reward.py.k3x_9abc.unfinished", never]
-    assert (begun.path / ".env.template").exists()
-    assert young.exists() and held.exists() and foreign.exists() and (begun.candidate("g00-k0") / "reward.py").exists()
 
 
 def test_records_of_parts_that_are_gone_can_still_be_read():
