@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import Field, TypeAdapter
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import read_plain
@@ -56,11 +58,8 @@ class _ReviewMessage(Frozen):
     gate: Gate
 
 
-class _Line(Frozen):
-    """A line of the file: one of the two."""
-
-    training: _TrainingMessage | None = None
-    review: _ReviewMessage | None = None
+_MESSAGE = TypeAdapter(Annotated[_TrainingMessage | _ReviewMessage, Field(discriminator="phase")])
+"""A line of the file."""
 
 
 class LiveProgress:
@@ -95,9 +94,8 @@ class ProgressFile:
 
     def progress(self, message: Mapping[str, Any]) -> None:
         """Append a message; see `Listener.progress`."""
-        kind = "review" if message["phase"] == "review" else "training"
         try:
-            data = _Line.model_validate({kind: message}).model_dump_json(exclude_none=True).encode() + b"\n"
+            data = _MESSAGE.dump_json(_MESSAGE.validate_python(message)) + b"\n"
         except (ValueError, UsageError):  # a trainer from outside may send anything
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
@@ -138,11 +136,9 @@ class ProgressReader:
 
 def _read(line: bytes) -> dict[str, Any] | None:
     try:
-        parsed = _Line.model_validate_json(line)
+        return _MESSAGE.validate_json(line).model_dump()
     except (ValueError, UsageError):
         return None
-    message = parsed.training or parsed.review
-    return message.model_dump() if message else None
 
 
 class LateListener(Listener, Protocol):
