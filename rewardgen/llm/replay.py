@@ -8,11 +8,10 @@ holds for the recorded episodes only.
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError, did_you_mean
-from rewardgen.llm.archive import ArchivedCall, read_archive
+from rewardgen.llm.archive import read_archive
 from rewardgen.llm.protocol import CallFailed, CallRefused
 from rewardgen.store.messages import VERDICT, LLMRequest, Reply, Usage
 
@@ -74,7 +73,7 @@ class ReplayLLM:
             labels = {call.request.label for call in self._calls}
             message = f"the request `{request.label}` was not recorded in {self._folder}"
             raise CallRefused(message, did_you_mean(request.label, labels))
-        model = f"{reply.model}{_OTHERWISE}{_first_difference(fitting[-1], request)}"
+        model = f"{reply.model}{_OTHERWISE}{fitting[-1].request.label}"
         return reply.model_copy(update={"usage": Usage(), "latency_s": 0.0, "model": model})
 
 
@@ -85,17 +84,3 @@ def differing(folder: Path) -> int:
         RunFolderError: The archive is damaged.
     """
     return sum(_OTHERWISE in call.reply.model for call in read_archive(folder) if call.reply)
-
-
-def _first_difference(call: ArchivedCall, request: LLMRequest) -> str:
-    """Describe the first difference between a request and the recorded one."""
-    old, new = call.request, request
-    for name in ("label", "temperature", "max_tokens"):
-        if getattr(old, name) != getattr(new, name):
-            return f"{name} was `{getattr(old, name)}`, is `{getattr(new, name)}`"
-    for number, (before, now) in enumerate(zip(old.messages, new.messages, strict=False), start=1):
-        lines = zip_longest(before.content.splitlines(), now.content.splitlines(), fillvalue="")
-        for line, (was, is_now) in enumerate(lines, start=1):
-            if was != is_now:
-                return f"message {number} ({now.role}), line {line}: was `{was[:120]}`, is `{is_now[:120]}`"
-    return f"it had {len(old.messages)} messages, now has {len(new.messages)}"
