@@ -38,7 +38,6 @@ _PURE = "pass values as parameters and return them: a reward has no state"
 
 REFUSED: dict[str, tuple[str, str]] = {
     "While": ("a `while` loop", WHOLE_BATCH),
-    "AsyncFor": ("an `async for`", WHOLE_BATCH),
     "Try": ("`try`", _GUARD),
     "TryStar": ("`try`", _GUARD),
     "Raise": ("`raise` in an unusual way", 'write `raise ValueError("...")`'),
@@ -47,9 +46,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     "Nonlocal": ("`nonlocal`", _PURE),
     "Yield": ("`yield`", "return the components in one dict"),
     "YieldFrom": ("`yield from`", "return the components in one dict"),
-    "Await": ("`await`", "write a plain function"),
     "AsyncFunctionDef": ("an `async` function", "write a plain function"),
-    "AsyncWith": ("an `async with`", "write a plain function"),
     "With": ("`with`", "drop it"),
     "Set": ("a set", "use a tuple"),
     "SetComp": ("a set", "use a list"),
@@ -62,7 +59,6 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "LShift": ("`<<`", "multiply by a power of two"),
     "RShift": ("`>>`", "divide by a power of two"),
-    "Interactive": ("an interactive statement", "write a function"),
 }
 """Class name of a construct to its name in messages and the hint."""
 
