@@ -26,8 +26,6 @@ from rewardgen.store.messages import LLMRequest, Message, Reply, Usage
 
 _MOST_BYTES = 64 << 20
 """Largest file of the archive [bytes]."""
-_MOST_CHARACTERS = 8 << 20
-"""Length of a reply that is kept; a longer one is cut, as the archive could not be read again."""
 _ALWAYS_NAMED = ("label", "messages", "temperature", "max_tokens")
 """Fields that count in a name even at their defaults."""
 
@@ -104,8 +102,6 @@ class ArchivedLLM:
         except RewardgenError:
             attempt.unlink(missing_ok=True)
             raise
-        if len(reply.text) > _MOST_CHARACTERS:
-            reply = reply.model_copy(update={"text": reply.text[:_MOST_CHARACTERS], "cut": True})
         self._keep(path, ArchivedCall(request=request, reply=reply, usage=reply.usage))
         attempt.unlink(missing_ok=True)
         return reply

@@ -16,15 +16,6 @@ from rewardgen.testing.server import Answer, ChatServer
 from tests.llm.requests import ask, ask_one, request
 
 
-def test_a_huge_reply_is_cut_and_can_be_read_again(tmp_path):
-    def answers():
-        return ArchivedLLM(ScriptedLLM("x" * (70 << 20)), tmp_path)
-
-    first = ask_one(answers())
-    assert first.cut and len(first.text) == 8 << 20
-    assert ask_one(answers()) == first
-
-
 def test_resumed_run_calls_only_for_what_was_not_answered(tmp_path):
     calls = [request(f"g00-k{number}/designer/draft") for number in range(6)]
     with ChatServer(lambda number, _: Answer(f"reply {number}")) as server:
