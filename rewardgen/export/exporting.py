@@ -27,6 +27,7 @@ from rewardgen.core.resources import PACKAGE
 from rewardgen.export.vendor import bases_of, task_source, vendored
 from rewardgen.film.clips import SECONDS
 from rewardgen.film.shooting import POLICIES, Starts, lay_out, require_trust, take_of
+from rewardgen.llm.prompts import fenced
 from rewardgen.reward.export import reward_file
 from rewardgen.reward.stages import stage_names
 from rewardgen.sandbox.folders import scratch_folder
@@ -156,7 +157,7 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
     objective = f"{measures}an observation: {card.observation}"
     lines = [
         f"# {_cell(card.name)} for {kind}\n",
-        f"{_fenced(card.description)}\n",
+        f"{fenced(card.description, 'text')}\n",
         f"From run `{exported.history.run_id}`, reward `{exported.id}`, by rewardgen {__version__}.\n",
         f"## Results\n\n{_results(exported.history, exported.id)}\n",
         f"## Use\n\n{export.use}\n",
@@ -165,7 +166,7 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
         "| variable | unit | parts | meaning |\n|---|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in cells),
         f"\n`action`: {card.action_size} entries, {_cell(', '.join(card.action_parts))}, from {action_range}.\n",
-        f"{_fenced(objective)}\n",
+        f"{fenced(objective, 'text')}\n",
     ]
     return "\n".join(lines)
 
@@ -194,12 +195,6 @@ def _code(name: str) -> str:
 def _cell(text: str) -> str:
     """One line without markup."""
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", " ".join(text.split()))
-
-
-def _fenced(text: str) -> str:
-    """Text between fences that are longer than any in the text."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    return f"{fence}text\n{text}\n{fence}"
 
 
 def _policy(folder: RunFolder, history: History, id: str) -> Path | None:

@@ -157,7 +157,7 @@ def repair_messages(
 ) -> tuple[Message, ...]:
     """Ask for a repair: the thread that led to a candidate, then its rejections and warnings."""
     reply = f"DIAGNOSIS: {candidate.diagnosis}\nPREDICTION: {candidate.prediction}\n"
-    reply += _fenced(candidate.source.strip(), "python")
+    reply += fenced(candidate.source.strip(), "python")
     names = [name for name in design_request.card.input_names() if not name.startswith("prev_")]
     request = render(
         "designer/repair",
@@ -345,7 +345,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _fenced(text: str, language: str = "") -> str:
+def fenced(text: str, language: str = "") -> str:
     """Fence a block of code with more ticks than any run of ticks in it."""
     fence = _ticks(text, 3)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}"
@@ -389,7 +389,7 @@ _FILTERS: dict[str, Any] = {
     "ranges": _ranges,
     "action_ranges": _action_ranges,
     "one_line": _one_line,
-    "fenced": _fenced,
+    "fenced": fenced,
     "code": _code,
     "quoted": _quoted,
     "cell": _cell,
