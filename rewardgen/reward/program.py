@@ -269,11 +269,8 @@ def _explained(error: Exception, source: str) -> RewardError:
         text = "no text"
     code = source.splitlines()[line - 1].strip()[:120] if line and source else ""
     place = f"`{code}`: " if code else ""
-    return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", _hint(text))
-
-
-def _hint(text: str) -> str:
-    return next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
+    hint = next((hint for phrase, hint in _HINTS.items() if phrase in text), _INPUTS_HINT)
+    return RewardError(f"{place}{type(error).__name__}: {text}", line, "exception", hint)
 
 
 def _listed(names: Iterable[str]) -> str:
