@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shlex
 from collections.abc import Mapping
@@ -38,10 +37,6 @@ class Templates:
         """Return the path of a template, which may not exist."""
         folder = self.place if self.place is not None and name in self.own else shipped("prompts")
         return folder / (name + ENDING)
-
-    def hashes(self) -> dict[str, str]:
-        """Return a short hash of each template, for a run's provenance."""
-        return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in sorted(self.sources.items())}
 
 
 @cache

@@ -189,7 +189,7 @@ def keep_prompts(folder: RunFolder) -> dict[str, object]:
     templates = templates_in_use()
     for name in templates.own:
         write_atomic(folder.prompts / (name + ENDING), templates.sources[name])
-    return {"prompts": template_versions(), "own_prompts": sorted(templates.own), "prompt_hashes": templates.hashes()}
+    return {"prompts": template_versions(), "own_prompts": sorted(templates.own)}
 
 
 def kept_prompts(folder: RunFolder, config: RunConfig) -> Path | None:
