@@ -170,6 +170,12 @@ def noise(*standard_errors: float, freedom: int | None) -> float:
     return quantile * math.hypot(*standard_errors)
 
 
+def complete_mean(values: Sequence[float | None]) -> float | None:
+    """Return the mean of some values; None if one is missing, or if there are none."""
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(values) if values and len(numbers) == len(values) else None
+
+
 def later_mean(series: Sequence[float | None]) -> float | None:
     """Return the mean over the later half of a training's evaluations; None unless at least two have a value."""
     values = [value for value in series[len(series) // 2 :] if value is not None]

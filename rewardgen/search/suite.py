@@ -18,6 +18,7 @@ from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.statistics import (
     Interval,
     bootstrap_interval,
+    complete_mean,
     human_normalised,
     improvement_probability,
     interquartile_mean,
@@ -240,7 +241,7 @@ def _task_rows(results: Sequence[CellResult]) -> Iterable[SuiteRow]:
     first: list[float] | None = None
     for (strategy, designer), group in groups.items():
         values = [[*result.fitness.get(_WINNER, {}).values()] for result in group]
-        costs = {name: _mean([result.costs[name] for result in group]) for name in group[0].costs}
+        costs = {name: complete_mean([result.costs[name] for result in group]) for name in group[0].costs}
         yield SuiteRow(task=task, strategy=strategy, designer=designer, costs=costs, **_estimates(values, scale, first))
         first = first or _scores(values)
     for id, values in baselines.items():
@@ -273,11 +274,6 @@ def _estimates(
     improvement = improvement_probability(_scores(values), first) if first else None
     fields = {"runs": len(values), "won": len(won), "fitness": fitness, "improvement": improvement}
     return {**fields, "human_normalised": normalised}
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) / len(numbers) if len(numbers) == len(values) else None
 
 
 def _overall(rows: Sequence[SuiteRow], tasks: int) -> list[SuiteRow]:

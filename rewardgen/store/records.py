@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, FiniteFloat, model_
 
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
+from rewardgen.core.statistics import complete_mean
 from rewardgen.store.comparisons import Comparison, Signal
 from rewardgen.store.measurements import (
     ComponentName,
@@ -337,7 +338,7 @@ class CandidateResult(Frozen):
     @property
     def fitness(self) -> float | None:
         """Mean over seeds of `final_fitness`; closing tables show the interquartile mean."""
-        return _mean([run.final_fitness for run in self.slices])
+        return complete_mean([run.final_fitness for run in self.slices])
 
     @property
     def by_seed(self) -> dict[int, float]:
@@ -349,13 +350,13 @@ class CandidateResult(Frozen):
     @property
     def success_rate(self) -> float | None:
         """Mean over seeds of the success rate measured in the clean process."""
-        return _mean([run.final_success_rate for run in self.slices])
+        return complete_mean([run.final_success_rate for run in self.slices])
 
     @property
     def parts(self) -> dict[str, float]:
         """Mean over seeds of each part of the fitness that every seed has."""
         names = self.slices[0].final_parts if self.slices else ()
-        means = {name: _mean([run.final_parts.get(name) for run in self.slices]) for name in names}
+        means = {name: complete_mean([run.final_parts.get(name) for run in self.slices]) for name in names}
         return {name: value for name, value in means.items() if value is not None}
 
     @property
@@ -366,11 +367,6 @@ class CandidateResult(Frozen):
             return 0.0
         mean = sum(values) / len(values)
         return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values))
-
-
-def _mean(values: list[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return sum(numbers) / len(values) if values and len(numbers) == len(values) else None
 
 
 # Design.
