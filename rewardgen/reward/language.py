@@ -386,9 +386,7 @@ class _Checker(ast.NodeVisitor):
             self._calls.setdefault(self._function, set()).add(name)
         elif name in self._scope.variables:
             self._refuse(node, "computed-call", f"calls `{name}`, which is a value", _BY_NAME)
-        elif name == "tolerance":
-            self._check_tolerance(node)
-        elif name not in vocabulary.BUILTINS:
+        elif name not in _FUNCTIONS:
             self._refuse_name(node, "unknown-function", name, {*self._scope.functions, *_FUNCTIONS})
 
     def _check_method_call(self, node: ast.Call, method: ast.Attribute) -> None:
@@ -397,18 +395,6 @@ class _Checker(ast.NodeVisitor):
             self._check_change(node, method.value)
         elif method.attr not in vocabulary.METHODS:
             self._refuse_name(node, "unknown-method", method.attr, vocabulary.METHODS, "`.{}()`")
-
-    def _check_tolerance(self, node: ast.Call) -> None:
-        """Refuse both bounds in one argument, as in dm_control: here each bound may be a tunable constant."""
-        named = {keyword.arg: keyword.value for keyword in node.keywords}
-        second = node.args[1] if len(node.args) > 1 else named.get("lower")
-        unknown = [name for name in named if name and name not in vocabulary.TOLERANCE_PARAMETERS]
-        if isinstance(second, ast.Tuple | ast.List) or "bounds" in unknown:
-            hint = "write them apart, as in `tolerance(x, lower=1.0, upper=2.0, margin=0.5)`"
-            self._refuse(node, "tolerance-argument", "gives `tolerance` its bounds as one", hint)
-        elif unknown:
-            hint = f"its parameters are {', '.join(vocabulary.TOLERANCE_PARAMETERS)}"
-            self._refuse(node, "tolerance-argument", f"passes `{unknown[0]}=` to `tolerance`", hint)
 
 
 def _deciding(test: ast.expr) -> Iterator[ast.Call]:

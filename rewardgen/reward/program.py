@@ -295,6 +295,7 @@ def _line_of(error: BaseException) -> int | None:
 _INPUTS_HINT = "fix that line; inputs are torch tensors, (N,) or (N, k) as the table of variables says"
 _HINTS = {
     BOTH_BOUNDS: "write them apart, as in `tolerance(x, lower=bounds[0], upper=bounds[1], margin=0.5)`",
+    "tolerance() got an unexpected": f"its parameters are {', '.join(vocabulary.TOLERANCE_PARAMETERS)}",
     "with a bool tensor": "make it a number first, as with `(height > 1.0).float()`",
     "is too large, the limit": "drop axes of size one, as with `.squeeze(-1)`: (N, 1) with (N,) makes (N, N)",
     "loop iterations": vocabulary.WHOLE_BATCH,

@@ -106,7 +106,6 @@ BODY = {
     "function rebound": ("helper = height", "rebinding"),
     "fixed device": ("height.to('cuda')", "fixed-device"),
     "fixed device argument": ("torch.zeros(3, device='cpu')", "fixed-device"),
-    "tolerance bounds": ("tolerance(height, bounds=(0, 1))", "tolerance-argument"),
     "unicode disguise": ("ｅｖａｌ('1')", "unknown-function"),
     "hidden direction mark": ("x = 1 # \u202e", "hidden-character"),
     "terminal command in a comment": ("x = 1 # \x9b31mred", "hidden-character"),

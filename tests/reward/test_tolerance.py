@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 
-from rewardgen.reward.language import check_language
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.reward.tolerance import tolerance
 
@@ -64,9 +63,10 @@ def rewarding(call, before=""):
 
 
 @pytest.mark.parametrize("call", ["tolerance(x, (0.1, 2.0))", "tolerance(x, bounds=x)", "tolerance(x, lower=(1, 2))"])
-def test_bounds_in_one_argument_are_refused(call):
-    (finding,) = check_language(rewarding(call))
-    assert (finding.detector, finding.line) == ("tolerance-argument", 2) and "lower=" in finding.hint
+def test_bounds_in_one_argument_fail_with_line_and_remedy(call):
+    with pytest.raises(RewardError, match="tolerance") as caught:
+        compile_reward(rewarding(call))({"x": torch.zeros(3)})
+    assert caught.value.line == 2 and "lower" in caught.value.hint and "upper" in caught.value.hint
 
 
 @pytest.mark.parametrize("call", ["tolerance(x, BOUNDS)", "tolerance(x, BOUNDS, 0.4)", "tolerance(x, lower=BOUNDS)"])
