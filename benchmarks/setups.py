@@ -88,16 +88,17 @@ class Setup(NamedTuple):
     def rewards(self, candidates: int) -> list[RewardSpec]:
         """One reward per candidate: the same program, with constants between 0.9 and 1.1 times the first guess."""
         return [
-            RewardSpec(candidate_id=f"c{number}", source=self.source, tunables=self._constants(number, candidates))
+            RewardSpec(candidate_id=f"c{number}", source=self._varied(number, candidates))
             for number in range(candidates)
         ]
 
-    def _constants(self, number: int, candidates: int) -> dict[str, float]:
-        varied = {}
+    def _varied(self, number: int, candidates: int) -> str:
+        source = self.source
         for place, (name, value) in enumerate(self.constants.items()):
             level = (number + place * (candidates // 2)) % candidates
-            varied[name] = value * (0.9 + 0.2 * level / (candidates - 1) if candidates > 1 else 1.0)
-        return varied
+            varied = value * (0.9 + 0.2 * level / (candidates - 1) if candidates > 1 else 1.0)
+            source = source.replace(f"{name}: float = {value}", f"{name}: float = {varied}")
+        return source
 
 
 SETUPS = {

@@ -12,6 +12,7 @@ from benchmarks.contender import contenders
 from benchmarks.curves import Point, times_to
 from benchmarks.setups import Sb3Settings
 from rewardgen.core.errors import WorkerError
+from rewardgen.reward.signature import read_signature
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TrainerSettings
@@ -130,7 +131,7 @@ def train_sb3(
     Returns:
         Name of a slice to its evaluations; seconds count from the slice's own beginning, imports excluded.
     """
-    constants = {each.candidate_id: each.tunables for each in rewards}
+    constants = {each.candidate_id: read_signature(each.source).tunables for each in rewards}
     parts = [part for number in range(workers) if (part := list(slices)[number::workers])]
     asked = {"settings": settings._asdict(), "steps": steps, "evaluate_every": evaluate_every, "episodes": episodes}
     curves: dict[str, list[Point]] = {}

@@ -104,7 +104,7 @@ class _Reward:
     @cached_property
     def machine(self) -> Machine | None:
         staged = self.program.staged
-        return Machine(staged, self.spec.tunables) if staged else None
+        return Machine(staged) if staged else None
 
     @cached_property
     def source(self) -> RewardSource:
@@ -113,7 +113,7 @@ class _Reward:
         return RewardSource(tree)
 
     def call(self, inputs: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        return price_rows(self.program, inputs, self.spec.tunables)
+        return price_rows(self.program, inputs)
 
     def returns(self, episodes: KeptInputs) -> dict[str, list[float]]:
         """Return the sum of each component over each episode."""
@@ -121,7 +121,7 @@ class _Reward:
         steps = torch.arange(int(lengths.max())).unsqueeze(1)
         rows = lengths.cumsum(0) - lengths + steps.minimum(lengths - 1)  # the last step again where an episode is over
         inputs = {name: episodes.inputs[name][rows] for name in self.program.inputs}
-        components, _ = price(self.program, inputs, tunables=self.spec.tunables)
+        components, _ = price(self.program, inputs)
         lived = steps < lengths
         return {name: (value.double() * lived).sum(0).tolist() for name, value in components.items()}
 
@@ -167,7 +167,7 @@ class _Review:
         try:
             with time_limit(TIME_LIMIT_S):
                 program = reward.program
-                look = partial(eyes_on, program, reward.spec.tunables) if program.observed else None
+                look = partial(eyes_on, program) if program.observed else None
                 return probe(reward.call, program.inputs, reward.source, self.transitions, reward.machine, look)
         except RewardError as error:
             return (failure(error, "when it is compiled"),)
@@ -198,7 +198,7 @@ class _Review:
 
     def _form(self, reward: _Reward) -> _Form | None:
         def form() -> _Form:
-            limits = reward.source.limits({**reward.program.tunables, **reward.spec.tunables})
+            limits = reward.source.limits(reward.program.tunables)
             observes = source_fingerprint(reward.spec.source) if reward.program.observed else ""
             return _Form(self._measure.canonical(reward.call, reward.program.inputs), limits, observes)
 

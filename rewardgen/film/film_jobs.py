@@ -237,7 +237,7 @@ def components_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     last = sum(kept.lengths)
     begins = torch.zeros(last, 1, dtype=torch.bool)
     begins[0] = True
-    priced = price(compile_reward(reward.source), inputs, begins, tunables=reward.tunables)
+    priced = price(compile_reward(reward.source), inputs, begins)
     components = priced.components.view(-1)
     half = max(0, round(_SMOOTHED_S / payload["step_s"] / 2))
     ends = torch.tensor(payload["steps"])

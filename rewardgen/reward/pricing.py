@@ -17,7 +17,7 @@ from rewardgen.reward.contract import Components
 if TYPE_CHECKING:
     from rewardgen.reward.program import Program
 
-Constants = Mapping[str, float | Tensor]
+Constants = Mapping[str, float]
 _DEFAULTS: Constants = MappingProxyType({})
 
 
@@ -59,13 +59,12 @@ def price(
 def price_rows(program: Program, rows: Mapping[str, Tensor], tunables: Constants = _DEFAULTS) -> Components:
     """Price N unrelated transitions, each as an episode that stays there until its pay has settled.
 
-    Rows hold every input of the reward, and any others, name to (N, ...) float32; constants are floats or (N,).
+    Rows hold every input of the reward, and any others, name to (N, ...) float32.
 
     Raises:
         RewardError: The reward fails, or a component is not finite.
     """
     steps = program.settling_steps
     inputs = {name: rows[name].unsqueeze(0).expand(steps, *rows[name].shape) for name in program.inputs}
-    repeated = {name: value.repeat(steps) if isinstance(value, Tensor) else value for name, value in tunables.items()}
-    components, _ = price(program, inputs, tunables=repeated)
+    components, _ = price(program, inputs, tunables=tunables)
     return components.at(-1)

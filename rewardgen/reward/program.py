@@ -67,7 +67,7 @@ class Program:
         self._names: tuple[str, ...] = ()
 
     def price(
-        self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float | Tensor]
+        self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float]
     ) -> tuple[Components, Any]:
         """Price T steps of N envs, and return the components, (T, N) each, and the carry.
 
@@ -75,7 +75,7 @@ class Program:
             inputs: Name to (T, N, ...) float32; the program works on copies.
             begins: (T, N) bool: True on the first step of an episode.
             carry: Carry of the previous call; None at the start.
-            tunables: Values for the constants, floats or (T * N,).
+            tunables: Values for the constants.
 
         Raises:
             RewardError: The reward fails, or a component is not finite.
@@ -83,12 +83,12 @@ class Program:
         rows = {name: inputs[name].flatten(0, 1) for name in self.inputs}
         return self(rows, tunables).view(len(begins), -1), carry
 
-    def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Components:
+    def __call__(self, inputs: Mapping[str, Tensor], tunables: Mapping[str, float] = {}) -> Components:
         """Compute the components of N transitions.
 
         Args:
             inputs: Every input of the reward, and any others, (N,) or (N, k) float32. The reward gets copies.
-            tunables: Values for the constants, floats or (N,); missing ones keep their defaults.
+            tunables: Values for the constants; missing ones keep their defaults.
 
         Returns:
             Component name to (N,) float32, already weighted, with their sum, the reward. A reward that returns
@@ -109,13 +109,12 @@ class Program:
             raise RewardError(message, None, "shape", "return the same components in every call")
         return components
 
-    def look(self, inputs: Mapping[str, Tensor], stage: Tensor, tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
+    def look(self, inputs: Mapping[str, Tensor], stage: Tensor) -> Tensor:
         """Return what policies see of N states after the task's observation: stages one-hot, then `observed`.
 
         Args:
             inputs: Every input of `observes`, as of the step that led to the states, name to (N, ...).
             stage: Stage of each env, (N,) int64; without stages it only tells N and the device.
-            tunables: Values for the constants, floats or (N,).
 
         Raises:
             RewardError: `observe` fails, or returns another shape or a number that is not finite.
@@ -124,7 +123,7 @@ class Program:
             return torch.zeros(len(stage), 0, device=stage.device)
         known, names = {**inputs, "stage": stage}, self._functions[OBSERVE][0]
         arguments = {name: known["action" if name == "prev_action" else name] for name in names}
-        seen = self.call(OBSERVE, arguments, tunables)
+        seen = self.call(OBSERVE, arguments)
         shape = (len(stage), len(self.observed))
         if type(seen) is not Tensor or seen.shape != shape or seen.device != stage.device:
             kind = f"shape {tuple(seen.shape)} on {seen.device}" if isinstance(seen, Tensor) else type(seen).__name__
@@ -141,7 +140,7 @@ class Program:
             raise RewardError(message, None, "non-finite", hint)
         return seen
 
-    def call(self, function: str, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor] = {}) -> Any:
+    def call(self, function: str, inputs: Mapping[str, Tensor], tunables: Mapping[str, float] = {}) -> Any:
         """Call a function of the source with copies of inputs, (N, ...) in order, and return what it returns.
 
         Constants that the function does not take are left out.
@@ -157,8 +156,8 @@ class Program:
             with contextlib.nullcontext() if device.type == "cpu" else device, caps:
                 exec(self._code, scope)
                 own = self._functions[function][1] if function in self._functions else tunables.keys()
-                constants = {name: _copy(value) for name, value in tunables.items() if name in own}
-                return scope[function](*map(_copy, inputs.values()), **constants)
+                constants = {name: value for name, value in tunables.items() if name in own}
+                return scope[function](*(value.clone() for value in inputs.values()), **constants)
         except Exception as error:
             raise _explained(error, self.source) from error
 
@@ -275,10 +274,6 @@ def _explained(error: Exception, source: str) -> RewardError:
 
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
-
-
-def _copy(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else value
 
 
 def _line_of(error: BaseException) -> int | None:

@@ -28,22 +28,17 @@ class StagedProgram(Program):
         self._transition = signature.functions[NEXT_STAGE][0]
 
     def price(
-        self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float | Tensor]
+        self, inputs: Mapping[str, Tensor], begins: Tensor, carry: Any, tunables: Mapping[str, float]
     ) -> tuple[Components, Any]:
         """Price the steps in order; the carry is the stage of each env, (N,) int64. See `Program`."""
         steps, num_envs = begins.shape
-        by_step = {
-            name: value.view(steps, num_envs) if isinstance(value, Tensor) else value
-            for name, value in tunables.items()
-        }
         stage = begins.new_zeros(num_envs, dtype=torch.int64) if carry is None else carry
         before: list[Tensor] = []
         after: list[Tensor] = []
         for step, first in enumerate(begins):
             stage = torch.where(first, 0, stage)
             before.append(stage)
-            constants = {name: value[step] if isinstance(value, Tensor) else value for name, value in by_step.items()}
-            stage = self.next_stage(stage, {name: inputs[name][step] for name in self.inputs}, constants)
+            stage = self.next_stage(stage, {name: inputs[name][step] for name in self.inputs}, tunables)
             after.append(stage)
         rows = {name: inputs[name].flatten(0, 1) for name in self.inputs}
         rows |= {"stage": torch.cat(after), "prev_stage": torch.cat(before)}
@@ -51,12 +46,12 @@ class StagedProgram(Program):
         components.stage = torch.stack(after)
         return components, stage
 
-    def look(self, inputs: Mapping[str, Tensor], stage: Tensor, tunables: Mapping[str, float | Tensor] = {}) -> Tensor:
+    def look(self, inputs: Mapping[str, Tensor], stage: Tensor) -> Tensor:
         """Return the stages, then the numbers of `observe`; see `Program`."""
         stages = torch.nn.functional.one_hot(stage, len(self.stages))
-        return torch.cat((stages.float(), super().look(inputs, stage, tunables)), 1)
+        return torch.cat((stages.float(), super().look(inputs, stage)), 1)
 
-    def next_stage(self, stage: Tensor, inputs: Mapping[str, Tensor], tunables: Mapping[str, float | Tensor]) -> Tensor:
+    def next_stage(self, stage: Tensor, inputs: Mapping[str, Tensor], tunables: Mapping[str, float] = {}) -> Tensor:
         """Return the stage of each env after a step, (N,) int64, from the one before it.
 
         Raises:

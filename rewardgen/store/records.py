@@ -236,10 +236,10 @@ class Training(Frozen):
 class RewardSpec(Frozen):
     """A reward program as a worker receives it."""
 
+    retired = frozenset({"tunables"})
+
     candidate_id: str
     source: str
-    tunables: dict[str, float] = {}
-    """Values for keyword-only parameters; the defaults in the source serve the rest."""
     is_baseline: bool = False
     """True for the task's own rewards, which are trusted as the task is and train apart from generated ones."""
 

@@ -43,13 +43,13 @@ def probed(bank: TransitionSet, source: str) -> dict[str, Finding]:
     return {finding.detector: finding for finding in reversed(probe_source(source, bank))}
 
 
-def probe_source(source: str, transitions: TransitionSet, **tunables: float) -> tuple[Finding, ...]:
+def probe_source(source: str, transitions: TransitionSet) -> tuple[Finding, ...]:
     """Return all findings of the probe on a reward that compiles."""
     program = compile_reward(source)
-    machine = Machine(program.staged, tunables) if program.staged else None
+    machine = Machine(program.staged) if program.staged else None
     tree = RewardSource(ast.parse(source))
-    look = partial(eyes_on, program, tunables) if program.observed else None
-    return probe(lambda rows: price_rows(program, rows, tunables), program.inputs, tree, transitions, machine, look)
+    look = partial(eyes_on, program) if program.observed else None
+    return probe(lambda rows: price_rows(program, rows), program.inputs, tree, transitions, machine, look)
 
 
 def of_trap(name: str, reward: str) -> dict[str, Finding]:

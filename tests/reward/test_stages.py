@@ -68,9 +68,6 @@ def test_constants_of_both_functions_are_tunables_of_the_reward():
     program = compile_reward(STAGED)
     components, _ = price(program, {"x": X}, tunables={"reach": 0.85, "weight": 2.0})
     assert components.stage.tolist() == [[0, 0], [0, 0], [0, 1], [0, 2]]
-    by_row = {"reach": torch.tensor([0.5, 0.85]).repeat(4)}
-    components, _ = price(program, {"x": X}, tunables=by_row)
-    assert components.stage.tolist() == [[0, 0], [1, 0], [1, 1], [2, 2]]
 
 
 def test_unrelated_rows_are_priced_in_the_stage_that_they_lead_to_if_they_last():

@@ -116,15 +116,3 @@ def test_a_slice_has_the_same_values_alone_and_among_others_to_the_last_bit(form
         alone = Rewards(specs, [one], offered).price(own, [True])
         assert torch.equal(together.total[:, index], alone.total[:, 0])
         assert torch.equal(together.components[index]["x"], alone.components[0]["x"])
-
-
-def test_given_constants_replace_the_defaults():
-    given = inputs(2)
-    slices = [SliceSpec(candidate_id=id, seed=0) for id in ("a", "b")]
-    specs = [
-        RewardSpec(candidate_id="a", source=WEIGHTED.format(1.0), tunables={"power": 3.0}),
-        RewardSpec(candidate_id="b", source=WEIGHTED.format(1.0), tunables={"weight": 2.0}),
-    ]
-    total = Rewards(specs, slices, {"speed", "action"}).price(given, [True] * 2).total.flatten(1)
-    torch.testing.assert_close(total[:, :3], given["speed"][:, :3] ** 3)
-    torch.testing.assert_close(total[:, 3:], 2 * given["speed"][:, 3:] ** 2)

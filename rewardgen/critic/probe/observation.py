@@ -20,9 +20,7 @@ _LARGE = 1e3
 """Size from which on a number is far from those of observations."""
 
 
-def eyes_on(
-    program: Program, tunables: dict[str, float], transitions: TransitionSet, source: RewardSource
-) -> ProbedReward:
+def eyes_on(program: Program, transitions: TransitionSet, source: RewardSource) -> ProbedReward:
     """Return what policies see on recorded transitions, as components of a reward; each row is in a stage of its own.
 
     Raises:
@@ -35,7 +33,7 @@ def eyes_on(
     names, reads = seen_besides(program.source), (*program.observes, "stage")
 
     def call(rows: dict[str, Tensor]) -> dict[str, Tensor]:
-        return dict(zip(names, program.look(rows, rows["stage"], tunables).T, strict=True))
+        return dict(zip(names, program.look(rows, rows["stage"]).T, strict=True))
 
     columns = call({name: transitions.inputs[name] for name in reads})
     return ProbedReward(call, reads, transitions, source, columns)

@@ -28,20 +28,20 @@ _MOSTLY, _NEARLY_ALWAYS = 0.5, 0.95
 class Machine:
     """The stages of a reward."""
 
-    def __init__(self, program: StagedProgram, tunables: dict[str, float]) -> None:
-        self._program, self._tunables = program, tunables
+    def __init__(self, program: StagedProgram) -> None:
+        self._program = program
         self.names = program.stages
 
     def pay(self, inputs: Inputs, before: int, after: int | Tensor) -> Components:
         """Return the pay of rows, (n,) each, for a step from one stage to another, or to each row's own, (n,)."""
         prev_stage = torch.full((len(next(iter(inputs.values()))),), before)
         stage = after if isinstance(after, Tensor) else torch.full_like(prev_stage, after)
-        return self._program({**inputs, "stage": stage, "prev_stage": prev_stage}, self._tunables)
+        return self._program({**inputs, "stage": stage, "prev_stage": prev_stage})
 
     def next_stage(self, before: int, inputs: Inputs) -> Tensor:
         """Return the stage after rows, (n,), for a stage before them."""
         stage = torch.full((len(next(iter(inputs.values()))),), before)
-        return self._program.next_stage(stage, inputs, self._tunables)
+        return self._program.next_stage(stage, inputs)
 
 
 def check_stages(reward: ProbedReward) -> Iterator[Finding]:

@@ -99,7 +99,7 @@ class Rewards:
         for index, program in [*self._programs.items()]:
             of_slice = {name: inputs[name].unflatten(0, by_slice.shape)[index] for name in program.observes}
             try:
-                seen[index] = in_time(partial(program.look, of_slice, by_slice[index], self._specs[index].tunables))
+                seen[index] = in_time(partial(program.look, of_slice, by_slice[index]))
             except RewardError as error:
                 self.problems[index] = error
                 del self._programs[index]
@@ -116,8 +116,7 @@ class Rewards:
             if program.staged:
                 of_slice = {name: inputs[name].unflatten(0, (slices, -1))[index] for name in program.inputs}
                 with suppress(RewardError):
-                    tunables = self._specs[index].tunables
-                    after[index] = in_time(partial(program.staged.next_stage, after[index], of_slice, tunables))
+                    after[index] = in_time(partial(program.staged.next_stage, after[index], of_slice))
         return after.flatten()
 
     def keep(self, kept: Sequence[int]) -> None:
@@ -143,8 +142,7 @@ class Rewards:
             starts = None if begins is None else begins.unflatten(1, (slices, -1))[:, index]
             carry = None if begins is None else self._carries.get(index)
             try:
-                tunables = self._specs[index].tunables
-                parts, after = in_time(partial(pricing.price, self._programs[index], of_slice, starts, carry, tunables))
+                parts, after = in_time(partial(pricing.price, self._programs[index], of_slice, starts, carry))
             except RewardError as error:
                 faults.append(Fault(index, error.kind, str(error)))
                 continue
