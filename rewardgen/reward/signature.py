@@ -102,7 +102,6 @@ def _findings(tree: ast.Module, valid: Sequence[str] | None) -> Iterator[Finding
         for function in _functions(tree):
             yield from _about_inputs(function, None if valid is None else [*valid, *sorted(_made_inputs(tree))])
             yield from _about_tunables(function)
-        yield from _about_shared_tunables(tree)
         for name, check in ((NEXT_STAGE, check_stages), (OBSERVE, check_observation)):
             if functions_named(tree, name):
                 yield from check(tree)
@@ -139,16 +138,6 @@ def _about_tunables(function: ast.FunctionDef) -> Iterator[Finding]:
             message = f"gives the keyword-only parameter `{argument.arg}` no number as its default"
             hint = f"write `{argument.arg}: float = 1.0`, or compute it inside the function"
             yield refusal("signature", "tunable-default", message, hint, argument.lineno)
-
-
-def _about_shared_tunables(tree: ast.Module) -> Iterator[Finding]:
-    """Find constants of two functions with one name and two values: whoever tunes them sets both."""
-    values: dict[str, float | None] = {}
-    for function in _functions(tree):
-        for name, value in _tunables(function):
-            if values.setdefault(name, value) != value:
-                message = f"gives the constant `{name}` two defaults, {values[name]} and {value}"
-                yield refusal("signature", "tunable-default", message, "use two names", function.lineno)
 
 
 def _number(node: ast.expr | None) -> float | None:

@@ -121,7 +121,6 @@ def test_what_is_no_stage_fails_the_reward(returned, message):
         ("def next_stage(stage, x", "def next_stage(x", "without `stage`"),
         ("def next_stage(stage, x", "def next_stage(stage, prev_stage, x", "with `prev_stage`"),
         ("def next_stage(stage, x", "def next_stage(stage, y", "`y`, which the task does not have"),
-        ("reach: float = 0.5", "weight: float = 0.5", "two defaults"),
         ("def next_stage", "def further_stage", "`stage`, which the task does not have"),
     ],
 )
