@@ -24,7 +24,7 @@ from rewardgen.store.history import History, Phase
 from rewardgen.store.journal import Listener
 from rewardgen.store.measurements import Count, Measure, Share
 from rewardgen.store.names import CandidateId
-from rewardgen.store.records import Gate, SliceId
+from rewardgen.store.records import Gate, SliceSpec
 from rewardgen.store.run_folder import RunFolder
 
 Live = Mapping[tuple[str, str, int], Mapping[str, Any]]
@@ -40,7 +40,7 @@ _RESTARTS = ("run-resumed", "generation-started", "seeds-opened", "finals-starte
 _POLL_S = 0.5
 
 
-class Progress(SliceId):
+class Progress(SliceSpec):
     """Report of a training worker on a slice at an evaluation phase."""
 
     env_steps: Count

@@ -244,17 +244,13 @@ class RewardSpec(Frozen):
     """True for the task's own rewards, which are trusted as the task is and train apart from generated ones."""
 
 
-class SliceId(Frozen):
+class SliceSpec(Frozen):
     """One candidate with one seed."""
+
+    retired = frozenset({"start"})
 
     candidate_id: CandidateId
     seed: int
-
-
-class SliceSpec(SliceId):
-    """A slice to train."""
-
-    retired = frozenset({"start"})
 
     @property
     def spec(self) -> SliceSpec:

@@ -17,13 +17,13 @@ from rewardgen.core.errors import RewardgenError, WorkerError
 from rewardgen.sandbox.answers import clean
 from rewardgen.store.measurements import EpisodeOutcome, FitnessParts, KeptEpisode, Range, Share, episode_rows
 from rewardgen.store.progress import Progress
-from rewardgen.store.records import SliceFailure, SliceId, SliceResult, SliceSpec, TaskCard
+from rewardgen.store.records import SliceFailure, SliceResult, SliceSpec, TaskCard
 from rewardgen.training.artifacts import TrainJob, policy_names
 
 ENDINGS = ("time limit", "physics diverged")
 """Endings of episodes of any task."""
 
-Record = TypeVar("Record", bound=SliceId)
+Record = TypeVar("Record", bound=SliceSpec)
 _ClaimedText = Annotated[str, AfterValidator(partial(clean, most=600))]
 
 
@@ -185,11 +185,11 @@ def _first(error: ValidationError | RewardgenError | TypeError) -> str:
     return clean(error, 200)
 
 
-def _key(spec: SliceId) -> tuple[str, int]:
+def _key(spec: SliceSpec) -> tuple[str, int]:
     return spec.candidate_id, spec.seed
 
 
-def _require_all(items: Iterable[SliceId], expected: Iterable[SliceId]) -> None:
+def _require_all(items: Iterable[SliceSpec], expected: Iterable[SliceSpec]) -> None:
     _require(sorted(map(_key, items)) == sorted(map(_key, expected)), "other slices than those of the job")
 
 
