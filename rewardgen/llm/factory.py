@@ -42,6 +42,11 @@ AGENT_PATIENCE = 5.0
 MAILBOX_PATIENCE = 20.0
 """Factor on the time limit of a call for a mailbox: a person needs longer than a server."""
 
+_ATTEMPTS = 6
+"""Attempts per call."""
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 300.0
+"""Wait before the second attempt, which doubles with each further one, and bound of any, also of a server's [s]."""
+
 
 class RunLLM:
     """The language models of a run by role, and their usage so far.
@@ -79,29 +84,15 @@ class RetryingLLM:
     Args:
         inner: The model, one attempt per call.
         note: Receives a line per try, once for calls that fail alike.
-        attempts: Attempts per call.
-        first_wait_s: Wait before the second attempt [s]; doubles with each further one.
-        longest_wait_s: Upper bound of any wait, also of one that the server asks for [s].
     """
 
-    def __init__(
-        self,
-        inner: LLM,
-        note: Note = silent,
-        *,
-        attempts: int = 6,
-        first_wait_s: float = 1.0,
-        longest_wait_s: float = 300.0,
-    ) -> None:
+    def __init__(self, inner: LLM, note: Note = silent) -> None:
         self._inner, self._note = inner, note
         self._noted: set[tuple[str, int]] = set()
-        self._attempts = attempts
-        self._first_wait_s = first_wait_s
-        self._longest_wait_s = longest_wait_s
 
     async def complete(self, request: LLMRequest) -> Reply:
         """See `LLM.complete`."""
-        wait_s, number = self._first_wait_s, 1
+        wait_s, number = _FIRST_WAIT_S, 1
         while True:
             try:
                 return await self._inner.complete(request)
@@ -109,7 +100,7 @@ class RetryingLLM:
                 if not error.transient:
                     raise
                 number += 1
-                attempts = min(self._attempts, error.attempts or self._attempts)
+                attempts = min(_ATTEMPTS, error.attempts or _ATTEMPTS)
                 if number > attempts:
                     # The message stays as archived: later prompts quote it, and a replay must send the same prompts.
                     last = f"this was the last of {attempts} attempts"
@@ -118,7 +109,7 @@ class RetryingLLM:
                 # Jitter keeps calls that failed together from coming back together.
                 jittered_s = wait_s * random.uniform(0.5, 1.0)
                 asked_s = (error.retry_after_s or 0.0) * random.uniform(1.0, 1.2)
-                pause_s = min(max(jittered_s, asked_s), self._longest_wait_s)
+                pause_s = min(max(jittered_s, asked_s), _LONGEST_WAIT_S)
                 if (error.message, number) not in self._noted:
                     self._noted.add((error.message, number))
                     again = f"try {number} of {attempts} in {pause_s:.0f} s"

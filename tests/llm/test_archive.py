@@ -60,7 +60,7 @@ def test_failed_attempts_are_kept_apart_and_their_usage_counts(tmp_path):
     faults = [Answer(text=None, prompt_tokens=70, completion_tokens=30), Answer("oops", status=500)]
     with ChatServer(lambda number, _: (*faults, Answer("fine"))[number]) as server:
         archive = ArchivedLLM(LiteLLMClient("local", api_base=server.api_base), tmp_path)
-        assert ask_one(RetryingLLM(archive, first_wait_s=0.01)).text == "fine"
+        assert ask_one(RetryingLLM(archive)).text == "fine"
     kept = read_archive(tmp_path)
     assert sorted(bool(each.failure) for each in kept) == [False, True, True]
     assert any("empty reply" in each.failure for each in kept)

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 from rewardgen.core.errors import BudgetExhausted
+from rewardgen.llm import factory
 from rewardgen.llm.archive import ArchivedLLM, read_archive
 from rewardgen.llm.budget import Budget, BudgetedLLM
 from rewardgen.llm.factory import RetryingLLM
@@ -122,14 +123,15 @@ ODD = {
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("limits", [{"max_tokens": 800}, {"max_cost_usd": 0.0002}], ids=["tokens", "cost"])
-def test_limits_hold_over_sessions_whatever_a_server_counts(tmp_path, odd, limits):
+def test_limits_hold_over_sessions_whatever_a_server_counts(tmp_path, odd, limits, monkeypatch):
+    monkeypatch.setattr(factory, "_ATTEMPTS", 2)
     results = []
     with ChatServer(odd) as server:
         for _ in range(2):
             client = LiteLLMClient("openai/gpt-4o-mini", api_base=server.api_base)
             spent = [call.usage for call in read_archive(tmp_path)]
             archive = ArchivedLLM(BudgetedLLM(client, Budget(**limits, spent=spent)), tmp_path)
-            results += ask(RetryingLLM(archive, attempts=2, first_wait_s=0.0), *calls(12))
+            results += ask(RetryingLLM(archive), *calls(12))
     usage = archive.usage()
     assert any(isinstance(each, BudgetExhausted) for each in results)
     assert usage.calls == len(server.bodies) < 48

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from rewardgen.core.errors import CredentialsError, ModelError
+from rewardgen.llm import factory
 from rewardgen.llm.factory import RetryingLLM
 from rewardgen.llm.litellm_client import LiteLLMClient
 from rewardgen.llm.protocol import CallFailed, CallRefused
@@ -143,14 +144,14 @@ def test_reasoning_that_a_server_leaves_in_a_reply_is_no_part_of_it(text, kept):
 @pytest.mark.parametrize("text", [None, "<think>\n```python\ndef compute_reward(x):\n    return x\n```\nNo, as"])
 def test_reasoning_that_takes_all_tokens_is_not_bought_again(text):
     with ChatServer(Answer(text, finish_reason="length")) as server, pytest.raises(CallFailed) as caught:
-        ask_one(RetryingLLM(client(server), first_wait_s=0.0))
+        ask_one(RetryingLLM(client(server)))
     assert len(server.bodies) == 1 and "--effort" in caught.value.hint
 
 
 def test_a_reply_that_comes_too_late_counts_as_a_whole_and_is_asked_for_once_more():
     with ChatServer(Answer(delay_s=30.0)) as server, pytest.raises(CallFailed) as caught:
         llm = client(server, model="openai/gpt-4o-mini", timeout_s=0.5)
-        ask_one(RetryingLLM(llm, first_wait_s=0.0))
+        ask_one(RetryingLLM(llm))
     assert len(server.bodies) == 2 and "2 attempts" in caught.value.hint
     late = failure(Answer(delay_s=30.0), timeout_s=0.5)
     assert late.usage.completion_tokens == request().max_tokens
@@ -293,12 +294,11 @@ def test_a_failure_is_told_in_one_clean_line_without_a_traceback(answer):
 
 
 @pytest.mark.parametrize("header", ["nan", "-5", "soon", "9" * 5000])
-def test_a_wait_that_cannot_be_meant_does_no_harm(header):
-    with ChatServer(Answer(status=429, headers={"Retry-After": header})) as server:
-        retrying = RetryingLLM(client(server), attempts=2, first_wait_s=0.0, longest_wait_s=0.01)
-        with pytest.raises(CallFailed):
-            ask_one(retrying)
-    assert len(server.bodies) == 2
+def test_a_wait_that_cannot_be_meant_does_no_harm(header, monkeypatch):
+    monkeypatch.setattr(factory, "_LONGEST_WAIT_S", 0.01)
+    with ChatServer(Answer(status=429, headers={"Retry-After": header})) as server, pytest.raises(CallFailed):
+        ask_one(RetryingLLM(client(server)))
+    assert len(server.bodies) == 6
 
 
 def test_no_more_calls_in_flight_than_allowed():

@@ -83,10 +83,10 @@ def test_run_without_calls_cannot_be_replayed(tmp_path):
 def test_call_that_failed_for_good_is_told_in_the_same_words_when_replayed(tmp_path):
     def failure(llm):
         with pytest.raises(CallFailed) as caught:
-            ask_one(RetryingLLM(llm, attempts=11, first_wait_s=0.0), request("a"))
+            ask_one(RetryingLLM(llm), request("a"))
         return caught.value.message
 
     attempts = iter(range(99))
     recorded(tmp_path, request("b"))
     recording = ArchivedLLM(ScriptedLLM(lambda _: CallFailed(f"fault {next(attempts)}")), tmp_path)
-    assert failure(recording) == failure(ReplayLLM(tmp_path)) == "fault 10"
+    assert failure(recording) == failure(ReplayLLM(tmp_path)) == "fault 5"

@@ -13,7 +13,7 @@ from tests.llm.requests import ask_one, request
 
 def over(server, **changes):
     inner = LiteLLMClient("openai/local", api_base=server.api_base, timeout_s=1.0)
-    return RetryingLLM(inner, **{"first_wait_s": 0.01} | changes)
+    return RetryingLLM(inner, **changes)
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_fault_that_stays_is_a_failed_call_after_six_attempts_and_each_try_is_to
 def test_refused_key_is_not_tried_again():
     llm = ScriptedLLM(CredentialsError("the key was refused", "set it"))
     with pytest.raises(CredentialsError):
-        ask_one(RetryingLLM(llm, first_wait_s=0.01))
+        ask_one(RetryingLLM(llm))
     assert len(llm.requests) == 1
