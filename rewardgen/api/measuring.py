@@ -12,7 +12,7 @@ from rewardgen.api.display import Table
 from rewardgen.api.runs import Run, RunCandidate
 from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.core.config import RunConfig, checked_config
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import count, number, tokens
 from rewardgen.core.physics import cannot_vary, conditions, parse_ranges
 from rewardgen.core.provenance import usable_cores
@@ -308,16 +308,12 @@ def is_task(named: Named) -> bool:
 
 
 def referred(named: Named, runs_dir: Path) -> Reference:
-    """Resolve a run that has begun, and the candidate, if one is named."""
+    """Resolve a run, and the candidate, if one is named."""
     if isinstance(named, RunCandidate):
-        reference = Reference(named.folder, named.history, named.id)
-    elif isinstance(named, Run):
-        reference = Reference(named.folder, named.history)
-    else:
-        reference = find_reference(fspath(named), runs_dir)
-    if reference.history.config is None:
-        raise RunFolderError(f"run {reference.folder.id} has not begun", "name another run")
-    return reference
+        return Reference(named.folder, named.history, named.id)
+    if isinstance(named, Run):
+        return Reference(named.folder, named.history)
+    return find_reference(fspath(named), runs_dir)
 
 
 def limits_of(history: History) -> Limits:

@@ -14,7 +14,6 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from rewardgen.cli.output import Json, Reference, RunsDir, flag, print_json
-from rewardgen.core.errors import RunFolderError
 from rewardgen.report.page import write_report
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.serve.server import RunHandler, Server
@@ -34,8 +33,6 @@ def report(
     """Write a run's report as one HTML file and print its path."""
     folder = find_run(ref, runs_dir)
     history = History.load(folder)
-    if history.config is None:
-        raise RunFolderError(f"run {folder.id} has not begun", f"start the run again and delete {folder.path}")
     path = write_report(folder, history).resolve()
     if json:
         print_json({"run_id": folder.id, "path": str(path)})

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen import __version__
-from rewardgen.core.errors import RewardgenError, RunFolderError, UsageError
+from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.registry import Registry
@@ -129,8 +129,6 @@ def export(
         RewardgenError: A file cannot be read or written, or a worker failed.
     """
     make = KINDS.get(kind)
-    if history.card is None:
-        raise RunFolderError(f"run {folder.id} has not begun", "take another run")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} exists and is not empty", "name a new folder, or delete it")
     record = history.record(id)

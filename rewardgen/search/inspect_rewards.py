@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from rewardgen.core.errors import RunFolderError, SandboxError, UsageError
+from rewardgen.core.errors import SandboxError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.sandboxed import RewardPair, SandboxedReviewer
@@ -44,8 +44,7 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
     Anybody may have written the folder, so its task file is never run, and its rewards run with every sandbox layer.
     """
     card = history.card
-    if card is None:
-        raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
+    assert card is not None
     with scratch_folder() as scratch:
         limits = MEASURING.model_copy(update={"sandbox": "strict"})
         try:

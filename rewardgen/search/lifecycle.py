@@ -131,7 +131,7 @@ class Resume(NamedTuple):
 def foreign_config(folder: RunFolder, how: Resume) -> RunConfig | None:
     """Return the configuration that the user must agree to, if they did not start the run here with it; else None."""
     history = History.load(folder)
-    if history.config is None or history.is_own or (history.summary is not None and not how.generations):
+    if history.is_own or (history.summary is not None and not how.generations):
         return None
     return changed_config(history, how.changes)
 
@@ -146,8 +146,6 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         sweep_scratch()
         sweep_unfinished(folder.path)
         history = History.load(folder)
-        if history.config is None:
-            raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
         if history.summary is not None and not how.generations:
             if how.changes:
                 hint = f"add `--generations 1` to use them (`rewardgen resume {folder.word} --generations 1`)"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from rewardgen.analyzer.analyzer import fitness_alone
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import number, shortened
 from rewardgen.core.text import visible
 from rewardgen.designer.protocol import MOST_OF_AN_IDEA, idea_of
@@ -172,8 +172,6 @@ def give_feedback(folder: RunFolder, remarks: Sequence[str]) -> History:
     """Record a user's remarks on a run, and return the run's history."""
     with folder.locked():
         history = History.load(folder)
-        if history.config is None:
-            raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
         journal = Journal(EventLog(folder.events), history, SilentListener())
         for text in remarks:
             journal.record("feedback", text=text)

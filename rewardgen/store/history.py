@@ -273,10 +273,12 @@ class History:
         """Read a run's event log.
 
         Raises:
-            RunFolderError: The log is missing, damaged, or of another version.
+            RunFolderError: The log is missing, empty, damaged, or of another version.
         """
         history = cls()
         history.take(read_events(folder.events), folder)
+        if history.config is None:
+            raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
         return history
 
     def take(self, events: Iterable[Event], folder: RunFolder) -> None:
