@@ -84,8 +84,8 @@ def _claims_life(claim: Claim, components: Mapping[str, Sequence[ComponentPoint]
     if claim.sign not in (">", ">=") or claim.quantity == "ending" or claim.of not in components:
         return False
     last = components[claim.of][-1]
-    # A lower bound on a negative mean limits a cost, and a dead cost keeps it.
-    return last.share < NEGLIGIBLE_SHARE and not (claim.quantity == "mean" and last.mean < 0)
+    # A negative lower bound on a mean limits a cost, and a dead cost keeps it.
+    return last.share < NEGLIGIBLE_SHARE and not (claim.quantity == "mean" and min(last.mean, claim.bound) < 0)
 
 
 def _measured(claim: Claim, result: CandidateResult, curves: TrainingCurves, card: TaskCard) -> float | None:

@@ -80,13 +80,13 @@ COST = DEAD | {"mean": (-0.3, -0.01, -5e-7)}
     ("claim", "bonus", "outcome"),
     [
         ("mean[bonus] >= 0", DEAD, "failed"),
-        ("mean[bonus] > -0.1", DEAD, "failed"),
         ("share[bonus] >= 0", DEAD, "failed"),
         ("activation[bonus] >= 0.01", DEAD, "failed"),
         ("mean[bonus] <= 0.1", DEAD, "held"),
         ("share[bonus] < 0.05", DEAD, "held"),
         ("mean[bonus] >= 0", DEAD | {"share": 0.002}, "held"),
         # Of a cost, it says how little it takes.
+        ("mean[bonus] >= -0.1", DEAD, "held"),
         ("mean[bonus] >= -0.1", COST, "held"),
         ("mean[bonus] >= 0", COST, "failed"),
         ("share[bonus] >= 0", COST, "failed"),
