@@ -63,7 +63,7 @@ def film(
 
 def _data(film: Film) -> dict[str, Any]:
     files = {"video": str(film.video), "picture": str(film.picture), "still": str(film.still)}
-    return film.model_dump(mode="json", exclude={"folder", "name"}) | files
+    return film.model_dump(mode="json", exclude={"name"}) | files
 
 
 def play(

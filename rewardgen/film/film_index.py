@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.core.files import read_plain, write_atomic
@@ -20,8 +20,8 @@ SCENE = "scene.mjb"
 _MOST_INDEX_BYTES = 1 << 20
 
 
-class Shot(Frozen):
-    """One film in the index: one policy in one episode, or two policies beside each other."""
+class Film(Frozen):
+    """One film: one policy in one episode, or two policies beside each other."""
 
     retired = frozenset({"drawn"})
     id: CandidateId
@@ -43,18 +43,8 @@ class Shot(Frozen):
     """True if the task's environment made the pictures."""
     name: FileName
     """Name of the files, without suffix."""
-
-
-class Index(Frozen):
-    """Content of `films/index.json`."""
-
-    films: tuple[Shot, ...] = ()
-
-
-class Film(Shot):
-    """One film and the folder of its files."""
-
-    folder: Path
+    folder: Path = Field(default=Path(), exclude=True)
+    """Folder of the files; not in the index."""
 
     @property
     def video(self) -> Path:
@@ -72,6 +62,12 @@ class Film(Shot):
         return self.folder / f"{self.name}.png"
 
 
+class Index(Frozen):
+    """Content of `films/index.json`."""
+
+    films: tuple[Film, ...] = ()
+
+
 def motion_name(name: str) -> str:
     """File with a policy's positions or pictures at each frame, in the worker's folder."""
     return f"{name}-motion.npy"
@@ -87,20 +83,18 @@ def films_of(folder: RunFolder) -> list[Film]:
         index = Index.model_validate_json(read_plain(place / INDEX, _MOST_INDEX_BYTES))
     except (OSError, ValidationError, RewardgenError):
         return []
-    films = [Film.model_validate({**shot.model_dump(), "folder": place}) for shot in index.films]
+    films = [film.model_copy(update={"folder": place}) for film in index.films]
     files = {film.name: (film.video, film.picture, film.still) for film in films}
     return [film for film in films if all(path.is_file() and not path.is_symlink() for path in files[film.name])]
 
 
-def add_films(folder: RunFolder, shots: Sequence[Shot]) -> list[Film]:
+def add_films(folder: RunFolder, films: Sequence[Film]) -> list[Film]:
     """Add films whose files exist to the index, replacing those of the same name; the added films.
 
     Raises:
         RunFolderError: The index cannot be written.
     """
-    new = {shot.name: shot for shot in shots}
-    fields = set(Shot.model_fields)
-    films = {film.name: film for film in films_of(folder)} | new
-    index = Index(films=tuple(Shot.model_validate(film.model_dump(include=fields)) for film in films.values()))
+    new = {film.name: film for film in films}
+    index = Index(films=tuple(({film.name: film for film in films_of(folder)} | new).values()))
     write_atomic(folder.place_within(FILMS) / INDEX, index.model_dump_json(indent=1))
     return [film for film in films_of(folder) if film.name in new]

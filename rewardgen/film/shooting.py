@@ -23,7 +23,7 @@ from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
 from rewardgen.core.schema import Frozen
-from rewardgen.film.film_index import FILMS, SCENE, Film, Shot, add_films, motion_name
+from rewardgen.film.film_index import FILMS, SCENE, Film, add_films, motion_name
 from rewardgen.film.viewers import Recorded
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.reward.observation import seen_besides
@@ -250,7 +250,7 @@ def shoot(
         for name in (plan.name for plan in possible):
             for file in (f"{name}.mp4", f"{name}.webp", f"{name}.png"):
                 write_atomic(place / file, read_plain(scratch / "film" / name / file, _MOST_FILE_BYTES))
-        return add_films(folder, [_shot(plan, sound[plan.take.name]) for plan in possible])
+        return add_films(folder, [_filmed(plan, sound[plan.take.name]) for plan in possible])
 
 
 def require_trust(history: History, agreed: bool) -> None:
@@ -493,11 +493,11 @@ def renderer() -> str | None:
     return None
 
 
-def _shot(plan: Plan, played: Played) -> Shot:
+def _filmed(plan: Plan, played: Played) -> Film:
     take = plan.take
     ended = played.ended(take.slice.final_success_rate is not None)
     start = "The start with the middle fitness" if played.fitness is not None else f"Start {played.start}"
-    return Shot(
+    return Film(
         id=take.id,
         beside=plan.beside.id if plan.beside else None,
         phase=take.phase,

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from rewardgen.cli.pages import _way_in
-from rewardgen.film.film_index import Index, Shot
+from rewardgen.film.film_index import Film, Index
 from rewardgen.serve.server import RunHandler, Server
 from rewardgen.serve.site import RunSite
 from rewardgen.store.progress import ProgressFile
@@ -183,7 +183,7 @@ def read(stream):
 def film(folder: Path, name: str):
     place = folder / "films"
     place.mkdir()
-    shot = Shot(
+    shot = Film(
         id="g01-k5", phase="final", seed=0, title="t", caption="c", seconds=1.0, fitness=1.0, success=True, name=name
     )
     (place / "index.json").write_text(Index(films=(shot,)).model_dump_json())
