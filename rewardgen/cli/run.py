@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
-from pydantic import ConfigDict, create_model
+from pydantic import ConfigDict, Field, create_model
 
 from rewardgen.api.drafting import task_name
 from rewardgen.api.tracking import require_trackers, tracked
@@ -17,6 +17,7 @@ from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
 from rewardgen.core.config import PROCESSES, Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
+from rewardgen.core.schema import Frozen
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import EndedRun
@@ -93,29 +94,33 @@ Generations = Annotated[
         validator=Number(gte=1),
     ),
 ]
-MaxMinutes = Annotated[
-    float | None,
-    Parameter(
-        help="New limit on the wall-clock time; with more generations, of these and their finals.",
-        validator=Number(gt=0),
-    ),
-]
-MaxSteps = Annotated[
-    int | None, Parameter(help="New limit on the control steps of all trainings.", validator=Number(gte=1000))
-]
-MaxCost = Annotated[float | None, Parameter(help="New limit on the price of all calls [USD].", validator=Number(gte=0))]
-Ablate = Annotated[
-    tuple[Ablation, ...] | None, Parameter(help="Part to leave out from now on.", negative="", show=False)
-]
-MaxTokens = Annotated[int | None, Parameter(help="New limit on the tokens of all calls.", validator=Number(gte=0))]
-Model = Annotated[str | None, Parameter(help="Model to continue with; requests that were refused are sent again.")]
-ResumedJudge = Annotated[str | None, Parameter(help="Judge that compares episodes from now on.")]
-CriticModel = Annotated[str | None, Parameter(help="Model that reads candidates from now on; empty for none.")]
-ApiBase = Annotated[str | None, Parameter(help="Address of the server to continue with; empty for the model's own.")]
-Executor = Annotated[
-    str | None, Parameter(help="Executor to continue with: `processes`, or one of an optional package.")
-]
-Cluster = Annotated[str | None, Parameter(help="Address of the executor's cluster; empty for the local one.")]
+
+
+class Changes(Frozen):
+    """Fields of the configuration that `resume` can change; None leaves a field as it is."""
+
+    model: str | None = None
+    """Model to continue with; requests that were refused are sent again."""
+    critic_model: str | None = None
+    """Model that reads candidates from now on; empty for none."""
+    judge: str | None = None
+    """Judge that compares episodes from now on."""
+    api_base: str | None = None
+    """Address of the server to continue with; empty for the model's own."""
+    max_minutes: float | None = Field(default=None, gt=0)
+    """New limit on the wall-clock time; with more generations, of these and their finals."""
+    max_steps: int | None = Field(default=None, ge=1000)
+    """New limit on the control steps of all trainings."""
+    max_cost: float | None = Field(default=None, ge=0)
+    """New limit on the price of all calls [USD]."""
+    max_tokens: int | None = Field(default=None, ge=0)
+    """New limit on the tokens of all calls."""
+    ablate: Annotated[tuple[Ablation, ...] | None, Parameter(negative="", show=False)] = None
+    """Part to leave out from now on."""
+    executor: str | None = None
+    """Executor to continue with: `processes`, or one of an optional package."""
+    cluster: str | None = None
+    """Address of the executor's cluster; empty for the local one."""
 
 
 def run(
@@ -184,17 +189,7 @@ def resume(
     /,
     *,
     generations: Generations = None,
-    model: Model = None,
-    critic_model: CriticModel = None,
-    judge: ResumedJudge = None,
-    api_base: ApiBase = None,
-    max_minutes: MaxMinutes = None,
-    max_steps: MaxSteps = None,
-    max_cost: MaxCost = None,
-    max_tokens: MaxTokens = None,
-    ablate: Ablate = None,
-    executor: Executor = None,
-    cluster: Cluster = None,
+    options: Annotated[Changes, Parameter(name="*")] = Changes(),  # noqa: B008
     track: Track = (),
     yes: Agree = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
@@ -203,19 +198,9 @@ def resume(
     """Continue an interrupted run or a finished one."""
     folder = find_run(ref, runs_dir)
     runs_dir = folder.path.parent  # the run may have been named by its path
-    options: dict[str, Any] = {"model": model, "critic_model": critic_model, "api_base": api_base, "max_cost": max_cost}
-    options |= {
-        "max_minutes": max_minutes,
-        "max_steps": max_steps,
-        "max_tokens": max_tokens,
-        "ablate": ablate,
-        "executor": executor,
-        "judge": judge,
-    }
-    options["cluster"] = "" if executor == PROCESSES else cluster
-    changes: dict[str, Any] = {
-        name: (None if value == "" else value) for name, value in options.items() if value is not None
-    }
+    changes = {name: None if value == "" else value for name, value in options.model_dump(exclude_none=True).items()}
+    if options.executor == PROCESSES:
+        changes["cluster"] = None
     how = lifecycle.Resume(lifecycle.lasting_changes(changes, runs_dir), generations=generations or 0)
     foreign = lifecycle.foreign_config(folder, how)
     if foreign is not None and not yes:
