@@ -106,20 +106,12 @@ def run_page(history: History, status: str) -> RenderableType:
 
 
 def _lineage(history: History, candidate_id: str) -> Text:
-    """A candidate with each parent below its child; a shared parent is drawn once, and named again."""
-    ancestors = {ancestor.id: ancestor for ancestor in lineage(history, candidate_id)}
-    lines, drawn, pending = list[Text](), set[str](), [(candidate_id, 0)]
-    while pending:
-        id, depth = pending.pop()
-        line, ancestor = Text.assemble("  " * (depth - 1) + "└ " * bool(depth), (id, "bold")), ancestors[id]
-        lines.append(line)
-        if id in drawn:
-            line.append(", see above")
-            continue
-        drawn.add(id)
+    """A candidate and its ancestors, nearest first, each indented by the number of steps back."""
+    lines = []
+    for ancestor in lineage(history, candidate_id):
         origin = f" of {' and '.join(ancestor.parents)}" if ancestor.parents else ""
-        line.append(f" {ancestor.operator}{origin}, {ancestor.outcome}")
-        pending += [(parent, depth + 1) for parent in reversed(ancestor.parents) if parent in ancestors]
+        words = f" {ancestor.operator}{origin}, {ancestor.outcome}"
+        lines.append(Text.assemble("  " * ancestor.depth, (ancestor.id, "bold"), words))
     return Text("\n").join(lines)
 
 

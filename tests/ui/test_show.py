@@ -38,7 +38,7 @@ def test_a_run_page_holds_every_candidate_the_closing_table_and_the_lineage():
     assert "generation g00 (1 of at most 2)" in " ".join(text.split())
 
 
-def test_each_parent_hangs_below_its_own_child_and_a_shared_parent_is_drawn_once():
+def test_ancestors_stand_nearest_first_each_once_indented_by_steps_back():
     history = until("finished")
     for id, parents in (("g00-k2", ("g00-k3",)), ("g00-k1", ("g00-k5", "g00-k3"))):
         for key in [(id, 0), (id, 1)]:
@@ -47,14 +47,13 @@ def test_each_parent_hangs_below_its_own_child_and_a_shared_parent_is_drawn_once
     record = history.record("g01-k4")
     assert record
     text = page(candidate_page(history, record))
-    drawn = text[text.index("Lineage") :].splitlines()[1:7]
+    drawn = text[text.index("Lineage") :].splitlines()[1:6]
     assert [line.partition(",")[0] for line in drawn] == [
         "  g01-k4 crossover of g00-k2 and g00-k1",
-        "  └ g00-k2 edit of g00-k3",
-        "    └ g00-k3 draft",
-        "  └ g00-k1 edit of g00-k5 and g00-k3",
-        "    └ g00-k5 draft",
-        "    └ g00-k3",
+        "    g00-k2 edit of g00-k3",
+        "    g00-k1 edit of g00-k5 and g00-k3",
+        "      g00-k3 draft",
+        "      g00-k5 draft",
     ]
 
 
