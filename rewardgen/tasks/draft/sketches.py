@@ -7,6 +7,7 @@ over time, linear in between, as the prompt `task/sketch_system` says. Loads no 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, Literal, get_args
@@ -359,13 +360,10 @@ def _ranked(results: Sequence[SketchResult]) -> str:
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
     """Return Spearman's rank correlation; equal values share their ranks, and a constant sequence gives NaN."""
-    ranks = _ranks(one), _ranks(other)
-    means = [sum(values) / len(values) for values in ranks]
-    centred = [[value - mean for value in values] for values, mean in zip(ranks, means, strict=True)]
-    sizes = [sum(value * value for value in values) for values in centred]
-    if not all(sizes):
-        return float("nan")
-    return sum(a * b for a, b in zip(*centred, strict=True)) / (sizes[0] * sizes[1]) ** 0.5
+    try:
+        return statistics.correlation(_ranks(one), _ranks(other))
+    except statistics.StatisticsError:
+        return math.nan
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
