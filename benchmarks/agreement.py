@@ -53,7 +53,7 @@ def bench_agreement(own: str, drafts: Sequence[str], say: Say) -> Report:
     extra = {_named(number, name): each for number, one in enumerate(read) for name, each in one.items()}
     with_all = type("WithAll", (kind,), extra)
     with_all.path = kind.path
-    envs = with_all().make_envs(list(range(_SEEDS)), EPISODES // _SEEDS, threads=2)
+    envs = with_all().make_envs(list(range(_SEEDS)), EPISODES // _SEEDS)
     episode = record_episodes(envs, _mixed(task, envs)).episode
     ours = measure_episodes(task, episode)
     figures, notes = [], []

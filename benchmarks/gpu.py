@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 
@@ -18,8 +18,10 @@ from rewardgen.core.config import Device
 from rewardgen.core.errors import MachineError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.provenance import usable_cores
+from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.store.records import SliceSpec
 from rewardgen.tasks.loading import load_task
+from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.training.ppo.settings import PpoSettings
 
 _STEPS = 20
@@ -104,7 +106,8 @@ def _all_stepped(options: GpuOptions, device: Device, say: Say) -> list[tuple[in
 def _stepped(task: str, num_envs: int, device: Device, say: Say) -> float:
     """Control steps per second of all envs, random actions, reading of variables and episodes' ends included."""
     say(f"stepping {num_envs} envs of {task} on {device}")
-    envs = load_task(task).make_envs([0], num_envs, threads=usable_cores(), device=device)
+    loaded = cast(MujocoTask, load_task(task))
+    envs = MujocoVecEnv(loaded, loaded.make_simulator(num_envs, usable_cores(), device), [0])
     envs.reset(staggered=True)
     for segment in range(2):  # the first one warms up
         actions = random_actions(envs, segment, _STEPS)

@@ -115,7 +115,7 @@ def mujoco_envs(task: str, num_envs: int, threads: int) -> tuple[MujocoTask, Muj
     loaded = load_task(task)
     if not isinstance(loaded, MujocoTask):
         raise UsageError(f"{task} has no MuJoCo model", "leave this task out")
-    return loaded, loaded.make_envs([_SEED], num_envs, threads=threads)
+    return loaded, MujocoVecEnv(loaded, loaded.make_simulator(num_envs, threads), [_SEED])
 
 
 def human_rewards(task: Task) -> Rewards:

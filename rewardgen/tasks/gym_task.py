@@ -221,13 +221,7 @@ class GymTask(Task):
         }.get(method, "")
 
     def make_envs(
-        self,
-        seeds: Sequence[int],
-        envs_per_seed: int,
-        *,
-        threads: int = 1,
-        device: Device = "cpu",
-        pictures: bool = False,
+        self, seeds: Sequence[int], envs_per_seed: int, *, device: Device = "cpu", pictures: bool = False
     ) -> GymVecEnv:
         """See `Task.make_envs`; environments are stepped one after another, on the CPU."""
         facts = self.known()

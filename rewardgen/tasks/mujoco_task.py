@@ -197,16 +197,10 @@ class MujocoTask(Task):
         return call_problems(self)
 
     def make_envs(
-        self,
-        seeds: Sequence[int],
-        envs_per_seed: int,
-        *,
-        threads: int = 1,
-        device: Device = "cpu",
-        pictures: bool = False,
+        self, seeds: Sequence[int], envs_per_seed: int, *, device: Device = "cpu", pictures: bool = False
     ) -> MujocoVecEnv:
         """See `Task.make_envs`; pictures are rendered from the model."""
-        return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, threads, device), seeds)
+        return MujocoVecEnv(self, self.make_simulator(len(seeds) * envs_per_seed, device=device), seeds)
 
     def make_simulator(self, num_envs: int, threads: int = 1, device: Device = "cpu") -> MujocoSimulator:
         """Make a simulator of the task's model.

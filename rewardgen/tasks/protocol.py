@@ -98,20 +98,13 @@ class Task(Protocol):
     """Method `scripted(self, sim, variables)`: actions (N, A) of a simple controller without memory."""
 
     def make_envs(
-        self,
-        seeds: Sequence[int],
-        envs_per_seed: int,
-        *,
-        threads: int = 1,
-        device: Device = "cpu",
-        pictures: bool = False,
+        self, seeds: Sequence[int], envs_per_seed: int, *, device: Device = "cpu", pictures: bool = False
     ) -> VecEnv:
         """Make a vectorised environment of the task.
 
         Args:
             seeds: One seed per group of environments.
             envs_per_seed: Environments of each seed, at least: see `VecEnv`.
-            threads: Physics threads.
             device: Device that simulates.
             pictures: True if pictures are going to be asked for.
 

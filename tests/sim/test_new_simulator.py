@@ -55,7 +55,7 @@ class Reach(Task):
     episode_steps = 40
     gap = Var("m", "distance to the mark")
 
-    def make_envs(self, seeds, envs_per_seed, *, threads=1, device="cpu"):
+    def make_envs(self, seeds, envs_per_seed, *, device="cpu"):
         return SimulatorEnv(self, Pucks(len(seeds) * envs_per_seed), seeds)
 
     def reset(self, sim, draw):

@@ -69,7 +69,7 @@ class Walks(VecEnv):
 class WalkTask(Task):
     """What every task of this kind has."""
 
-    def make_envs(self, seeds, envs_per_seed, *, threads=1):
+    def make_envs(self, seeds, envs_per_seed):
         return Walks(seeds, envs_per_seed, self.episode_steps)
 
 

@@ -85,13 +85,7 @@ class ParallelTask(GymTask):
         )
 
     def make_envs(
-        self,
-        seeds: Sequence[int],
-        envs_per_seed: int,
-        *,
-        threads: int = 1,
-        device: Device = "cpu",
-        pictures: bool = False,
+        self, seeds: Sequence[int], envs_per_seed: int, *, device: Device = "cpu", pictures: bool = False
     ) -> ParallelVecEnv:
         """Make games, stepped one after another; see `GymTask.make_envs`."""
         known, reading, flags = self.known(), self._reading(), _flags(self.known().agents)

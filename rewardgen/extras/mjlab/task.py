@@ -81,13 +81,7 @@ class MjlabTask(GymTask):
         return super().default_words(method)
 
     def make_envs(  # type: ignore[override]
-        self,
-        seeds: Sequence[int],
-        envs_per_seed: int,
-        *,
-        threads: int = 1,
-        device: Device = "cpu",
-        pictures: bool = False,
+        self, seeds: Sequence[int], envs_per_seed: int, *, device: Device = "cpu", pictures: bool = False
     ) -> VecEnv:
         """Environments; see `Task.make_envs`."""
         if pictures:
