@@ -61,8 +61,7 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
                 outcome = runs.work(cell, SilentListener())
             else:
                 messages().print(f"run {number} of {len(cells)}: {cell.name}", soft_wrap=True)
-                work = partial(_work, runs, cell, yes)
-                outcome = watch(work, folder, again)
+                outcome = watch(partial(_work, runs, cell, yes), folder, again)
         except (ModelError, WorkerError) as error:
             report(error)
             failed.append(cell.name)

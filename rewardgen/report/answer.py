@@ -62,7 +62,8 @@ def answer_of(history: History, status: Status) -> FirstScreen:
     """The answer so far."""
     goal = history.config.goal if history.config else ""
     asked = goal or opening_words(history.card.description if history.card else "")
-    cautions = (*_next_steps(history, status), *_cautions(history))
+    remarks = [f"{text[:1].upper()}{text[1:]}" for text in doubts(history) + history.changes]
+    cautions = (*_next_steps(history, status), *remarks)
     answer = FirstScreen(asked, bool(goal), *_unfinished(history, status), cautions=cautions)
     if (summary := history.summary) is None:
         return answer._replace(facts=tuple(_so_far(history)), sure=_SO_FAR if history.best() else "")
@@ -242,10 +243,6 @@ def _difference(history: History, name: str) -> Interval | None:
     results = [history.result("final", id) for id in (summary.chosen, name)]
     chosen, other = ([*result.by_seed.values()] if result else [] for result in results)
     return difference_interval(chosen, other) if min(len(chosen), len(other)) > 1 else None
-
-
-def _cautions(history: History) -> list[str]:
-    return [f"{text[:1].upper()}{text[1:]}" for text in doubts(history) + history.changes]
 
 
 def _minus(text: str) -> str:

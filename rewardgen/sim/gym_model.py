@@ -58,11 +58,6 @@ def model_file(env: Any) -> Path | None:
     return path
 
 
-def readable_off(quantity: Quantity) -> bool:
-    """True if a state of a model determines the quantity."""
-    return not quantity.turning and not any(sensor.kind in _MOMENTS for sensor in quantity.sensed)
-
-
 class ModelReader:
     """Reads quantities from the states of N environments of one model file.
 
@@ -71,7 +66,7 @@ class ModelReader:
 
     def __init__(self, path: Path, quantities: Mapping[str, Quantity], num_envs: int) -> None:
         for name, quantity in quantities.items():
-            if not readable_off(quantity):
+            if quantity.turning or any(sensor.kind in _MOMENTS for sensor in quantity.sensed):
                 raise TaskError(f"`{name}` cannot be read from a Gymnasium environment", "compute it in `variables`")
         model = compile_model(path, lambda spec: with_sensors(spec, quantities.values()))
         self._quantities, self._rows = dict(quantities), torch.arange(num_envs)

@@ -49,8 +49,26 @@ class MujocoVecEnv(SimulatorEnv):
         return self.place(qpos, self.view.qvel + distance * draw.normal(2.0, self.model.nv))
 
     def beyond_actions(self) -> dict[str, tuple[bool, ...]]:
-        """See `VecEnv.beyond_actions`; envs are reset, and left in arbitrary states."""
-        return _parts_beyond_actions(self)
+        """Find the parts of variables that differ between starts and stay equal when all movable joints are moved.
+
+        A joint counts as movable if its tree has a geom that can touch: a box to be pushed does, a mark does not. Envs
+        are reset, and left in arbitrary states.
+        """
+        qpos_fixed, qvel_fixed = _unreached(self.model)
+        if not qpos_fixed:
+            return {}
+        self.reset()
+        qpos, qvel = self.view.qpos.clone(), self.view.qvel.clone()
+        at_start = _parts(self)
+        fixed = {name: (values.amax(0) - values.amin(0)) > _ALIKE for name, values in at_start.items()}
+        for number in range(_DRAWS):
+            self.perturb(number)
+            moved_qpos, moved_qvel = self.view.qpos.clone(), self.view.qvel.clone()
+            moved_qpos[:, qpos_fixed], moved_qvel[:, qvel_fixed] = qpos[:, qpos_fixed], qvel[:, qvel_fixed]
+            self.place(moved_qpos, moved_qvel)
+            for name, values in _parts(self).items():
+                fixed[name] &= ((values - at_start[name]).abs() <= _ALIKE).all(0)
+        return {name: tuple(parts.tolist()) for name, parts in fixed.items() if bool(parts.any())}
 
     def pose(self) -> Tensor:
         """See `VecEnv.pose`."""
@@ -79,28 +97,6 @@ def _perturb(qpos: Tensor, model: mujoco.MjModel, joint: int, distance: Tensor, 
     low, high = model.jnt_range[joint].tolist() if limited else _UNLIMITED_SHIFT[kind]
     drawn = draw.uniform(low, high, 1)[:, 0]
     qpos[:, start] += distance[:, 0] * (drawn - qpos[:, start] if limited else drawn)
-
-
-def _parts_beyond_actions(envs: MujocoVecEnv) -> dict[str, tuple[bool, ...]]:
-    """Find the parts of variables that differ between starts and stay equal when all movable joints are moved.
-
-    A joint counts as movable if its tree has a geom that can touch: a box to be pushed does, a mark does not.
-    """
-    qpos_fixed, qvel_fixed = _unreached(envs.model)
-    if not qpos_fixed:
-        return {}
-    envs.reset()
-    qpos, qvel = envs.view.qpos.clone(), envs.view.qvel.clone()
-    at_start = _parts(envs)
-    fixed = {name: (values.amax(0) - values.amin(0)) > _ALIKE for name, values in at_start.items()}
-    for number in range(_DRAWS):
-        envs.perturb(number)
-        moved_qpos, moved_qvel = envs.view.qpos.clone(), envs.view.qvel.clone()
-        moved_qpos[:, qpos_fixed], moved_qvel[:, qvel_fixed] = qpos[:, qpos_fixed], qvel[:, qvel_fixed]
-        envs.place(moved_qpos, moved_qvel)
-        for name, values in _parts(envs).items():
-            fixed[name] &= ((values - at_start[name]).abs() <= _ALIKE).all(0)
-    return {name: tuple(parts.tolist()) for name, parts in fixed.items() if bool(parts.any())}
 
 
 def _parts(envs: MujocoVecEnv) -> dict[str, Tensor]:

@@ -74,7 +74,9 @@ def final_rows(history: History, live: Live) -> list[Row]:
     for id in history.finalists:
         record = history.record(id)
         other = "the same reward without its `observe`" if is_ablation(id) else ""
-        operator, idea = (record.candidate.operator, _idea(record)) if record else ("baseline", other)
+        operator, idea = "baseline", other
+        if record:
+            operator, idea = record.candidate.operator, first_sentence(record.candidate.diagnosis)
         row = _training_row(Row(id, operator, "waiting", idea, best=id == chosen), "final", history, live)
         rows.append(row if history.has_fitness else row._replace(merit=None, course=()))
     return rows
@@ -87,18 +89,13 @@ def once_started(rows: list[Row]) -> list[Row]:
     return [row._replace(status="training") if row.status == "waiting" else row for row in rows]
 
 
-def _idea(record: CandidateRecord) -> str:
-    idea = first_sentence(record.candidate.diagnosis)
-    return idea
-
-
 def _search_row(history: History, id: str, live: Live, trains: bool) -> Row:
     if id in history.baselines:
         return _training_row(Row(id, "baseline", "waiting"), "search", history, live)
     record = history.record(id)
     if record is None:
         return Row(id, "", "designing")
-    operator, idea = record.candidate.operator, _idea(record)
+    operator, idea = record.candidate.operator, first_sentence(record.candidate.diagnosis)
     if record.candidate.failure:
         return Row(id, operator, "rejected", record.candidate.failure)
     if (id, record.candidate.repairs) not in history.reviewed:
