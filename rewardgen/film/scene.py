@@ -211,9 +211,5 @@ def _direction(model: mujoco.MjModel, state: Array) -> tuple[float, float]:
 def _smooth(values: Array, window: int) -> Array:
     """Moving average of (F, 3) over a number of frames."""
     half = min(window // 2, (len(values) - 1) // 2)
-    if half < 1:
-        return values
-    padded = np.concatenate((values[:1].repeat(half, 0), values, values[-1:].repeat(half, 0)))
-    sums = np.cumsum(np.concatenate((np.zeros((1, 3)), padded)), axis=0)
-    width = 2 * half + 1
-    return (sums[width:] - sums[:-width]) / width
+    padded = np.pad(values, ((half, half), (0, 0)), mode="edge")
+    return np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1, axis=0).mean(2)
