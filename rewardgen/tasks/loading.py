@@ -32,21 +32,6 @@ GROUP = "rewardgen.tasks"
 NAME = re.compile(r"(?!latest$|.*-v\d+$)\w[\w-]*")
 """Pattern of the name of a task; it excludes names of runs and environments."""
 EXPERT_SUFFIX = ".expert.npz"
-_INTERNAL = {
-    "call_problems",
-    "declared",
-    "default_words",
-    "environment_id",
-    "has_fitness",
-    "has_success",
-    "measured",
-    "model_file",
-    "model_files",
-    "path",
-    "read",
-}
-"""Members of base classes that no task file has a reason to write."""
-
 _GYM = re.compile(
     r"(?:gymnasium:)?(?P<env>(?:[\w.]+:)?[\w./-]+-v\d+|(?<=gymnasium:)\w[\w./:-]*|[A-Za-z_][\w.]*:[A-Za-z_]\w*)"
 )
@@ -238,7 +223,7 @@ def unread_members(task: type[Task], source: str) -> tuple[dict[str, Any], set[s
         name: value
         for name, value in members.items()
         if not (name.startswith("_") or isinstance(value, Var) or re.search(rf"\.{name}\b", source))
-    }, names - _INTERNAL
+    }, names
 
 
 def _require_known_members(task: type[Task], source: str) -> None:
