@@ -6,7 +6,6 @@ import ast
 import importlib
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -136,11 +135,8 @@ class _Form(NamedTuple):
 
 class _Review:
     def __init__(self, payload: dict[str, Any], report: Report) -> None:
-        recorded = load_transitions(Path(payload["transitions"]))
+        self.transitions = load_transitions(Path(payload["transitions"]))
         self._card = TaskCard.model_validate(payload["card"])
-        early = recorded.facts.ends_early and not self._card.benign_terminations
-        facts = recorded.facts.model_copy(update={"discount": self._card.discount, "ends_early": early})
-        self.transitions = replace(recorded, facts=facts)
         self._report = report
         self._files = [Path(payload["folder"]) / name for name in payload.get("files", ())]
         others = payload.get("others")

@@ -35,20 +35,12 @@ _FACTS = "facts"
 class TransitionFacts(Frozen):
     """Facts of the task that probes need."""
 
-    discount: float = 0.99
-    """Discount of the learner; recordings do not depend on it."""
-    episode_steps: int = 1000
-    success_terminates: bool = False
-    ends_early: bool = False
-    """True if an episode can end without success."""
+    retired = frozenset({"discount", "ends_early", "episode_steps", "observations", "radians", "success_terminates"})
+
     bounds: dict[str, float] = {}
     """Largest possible magnitude of an input, such as 1 for a cosine."""
-    radians: tuple[str, ...] = ()
-    """Names of variables that are angles."""
     flags: tuple[str, ...] = ()
     """Names of variables that are always 0 or 1."""
-    observations: str = ""
-    """Digest of the recorded observations, to detect two tasks that show a policy the same."""
     pairs: tuple[Pair, ...] = ()
     invariances: tuple[Annotated[Shift | Flip | Wrap, Field(discriminator="kind")], ...] = ()
 

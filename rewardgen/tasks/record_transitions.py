@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from rewardgen.sim.episodes import trivial_policies
 from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.transitions import SOURCES, Source, TransitionFacts, TransitionSet
 from rewardgen.sim.variables import Flip, Invariance, Shift, Var, Wrap, variables_of
-from rewardgen.sim.vec_env import DIVERGED, ENDED, HIDDEN, ActFunction, Step, VecEnv
+from rewardgen.sim.vec_env import DIVERGED, HIDDEN, ActFunction, Step, VecEnv
 from rewardgen.tasks.protocol import Task
 
 _SEED = 30_000_001
@@ -61,11 +60,6 @@ def record_transitions(task: Task, expert: ActFunction | None = None) -> Transit
     named = {name for invariance in task.invariances for name in variables_of(invariance)}
     others = {name: variable for name, variable in task.declared().items() if name not in named}
     facts = TransitionFacts(
-        episode_steps=task.episode_steps,
-        observations=transitions.facts.observations,
-        success_terminates=task.success_terminates,
-        # An environment that does not name its causes may never end an episode.
-        ends_early=bool(many.causes) and (ENDED not in many.causes or bool(transitions.terminated.any())),
         bounds=_bounds(task, many, transitions.inputs),
         pairs=task.pairs,
         invariances=(*task.invariances, *_implied_invariances(others, reached)),
@@ -102,9 +96,7 @@ def _bounds(task: Task, envs: VecEnv, inputs: Mapping[str, Tensor]) -> dict[str,
 def _roll(envs: VecEnv, observation: Tensor, policy: ActFunction, source: Source, steps: int) -> TransitionSet:
     """Return some steps, sorted by env and time, without those where physics diverged."""
     rollout: list[Step] = []
-    seen = hashlib.sha256()
     for _ in range(steps):
-        seen.update(observation.numpy(force=True).tobytes())
         rollout.append(envs.step(policy(observation)))
         observation = rollout[-1].observation
     ended = torch.stack([step.terminated | step.truncated for step in rollout])  # (T, N)
@@ -124,12 +116,11 @@ def _roll(envs: VecEnv, observation: Tensor, policy: ActFunction, source: Source
         step=episode_step,
         source=torch.full_like(episode_step, SOURCES.index(source), dtype=torch.int8),
         terminated=rows(step.terminated for step in rollout),
-        facts=TransitionFacts(observations=seen.hexdigest()),
+        facts=TransitionFacts(),
     )
 
 
 def _joined(pieces: Sequence[TransitionSet]) -> TransitionSet:
-    seen = hashlib.sha256("".join(piece.facts.observations for piece in pieces).encode()).hexdigest()
     starts = accumulate((int(piece.episode.max()) + 1 for piece in pieces), initial=0)
     return TransitionSet(
         inputs={name: torch.cat([piece.inputs[name] for piece in pieces]) for name in pieces[0].inputs},
@@ -137,7 +128,7 @@ def _joined(pieces: Sequence[TransitionSet]) -> TransitionSet:
         step=torch.cat([piece.step for piece in pieces]),
         source=torch.cat([piece.source for piece in pieces]),
         terminated=torch.cat([piece.terminated for piece in pieces]),
-        facts=TransitionFacts(observations=seen),
+        facts=TransitionFacts(),
     )
 
 
