@@ -1,11 +1,10 @@
-"""Detection of calls that make the host wait for a GPU, by name, on any device."""
+"""Detection of calls by which the host waits for numbers of a GPU, by name, on any device."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
@@ -18,17 +17,14 @@ _READS = frozenset(
     )
 )
 """Calls for which the host needs numbers of the device, or their count."""
-_SENDS = frozenset(("tensor", "as_tensor", "asarray", "from_numpy", "new_tensor"))
-"""Calls that send numbers from the host to the device."""
 
 
 class HostWaits(TorchFunctionMode):
-    """Context that records the names of the usual calls that make a host wait: of `_READS`, `_SENDS` and the like."""
+    """Context that records the names of the usual calls by which a host reads numbers: of `_READS` and the like."""
 
     def __init__(self) -> None:
         super().__init__()
         self.reads: list[str] = []
-        self.sends: list[str] = []
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
@@ -39,8 +35,6 @@ class HostWaits(TorchFunctionMode):
         parts = key if isinstance(key, tuple) else (key,)
         if name in _READS or any(map(_is_read, parts)) or (name == "where" and len(args) + len(options) == 1):
             self.reads.append(name)
-        elif name in _SENDS or any(isinstance(part, list | tuple | range | np.ndarray) for part in parts):
-            self.sends.append(name)
         return func(*args, **options)
 
 

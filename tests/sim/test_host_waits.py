@@ -24,8 +24,30 @@ ON_THE_HOST = {
 """Tasks whose episodes begin where nothing touches, or at rest: MuJoCo looks for that on the CPU."""
 
 
+SENDS = {"tensor", "as_tensor", "asarray", "from_numpy", "new_tensor"}
+
+
+class Waits(HostWaits):
+    """Records calls that send numbers to the device too."""
+
+    def __init__(self):
+        super().__init__()
+        self.sends = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name, read = getattr(func, "__name__", ""), len(self.reads)
+        result = super().__torch_function__(func, types, args, kwargs)
+        key = args[1] if name in ("__getitem__", "__setitem__") else ()
+        listed = (
+            isinstance(part, list | tuple | range | np.ndarray) for part in (key if type(key) is tuple else (key,))
+        )
+        if len(self.reads) == read and (name in SENDS or any(listed)):
+            self.sends.append(name)
+        return result
+
+
 def waits_of(call):
-    with HostWaits() as waits:
+    with Waits() as waits:
         call()
     return waits.reads, waits.sends
 
