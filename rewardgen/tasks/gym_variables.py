@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from rewardgen.core.errors import TaskError
 from rewardgen.core.text import distinct
 from rewardgen.sim.variables import Var
 
@@ -110,12 +109,8 @@ def kept_keys(infos: Sequence[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
 
 
 def success_key(infos: Sequence[Mapping[str, Any]]) -> str:
-    """Return the key of `info` for success, or an empty text; raise a TaskError if its value is no bool or number."""
-    key = next((key for key in _SUCCESS if any(key in info for info in infos)), "")
-    for value in (info[key] for info in infos if key in info):
-        if value is not None and number_shape(value) is None:
-            raise TaskError(f"`info` has {value!r} under `{key}`", "make it True or False")
-    return key
+    """Return the key of `info` for success, or an empty text."""
+    return next((key for key in _SUCCESS if any(key in info for info in infos)), "")
 
 
 def number_shape(value: Any) -> tuple[int, ...] | None:
