@@ -104,7 +104,7 @@ class WarpSimulator(LiveFields):
         with wp.ScopedDevice(self._place):
             self._data = mjw.make_data(self._simulated, num_envs, **self._room)
             self._raw = {name: wp.to_torch(getattr(self._data, name)) for name in (*_STATE, "ctrl", "overflow", *MOCAP)}
-            self._forward = self._recorded(self._launch_forward)
+            self._forward = self._recorded(lambda: mjw.forward(self._model, self._data))
             self._advance = self._recorded(self._launch_steps)
         for name in ("qpos", "qvel", "ctrl", *(MOCAP if model.nmocap else ())):
             self.field(name)
@@ -172,9 +172,6 @@ class WarpSimulator(LiveFields):
     def _spread(self, ids: Tensor, values: Tensor) -> Tensor:
         """Rows of some envs, (n, ...), as rows of all."""
         return values.new_zeros(self.num_envs, *values.shape[1:]).index_copy(0, ids, values)
-
-    def _launch_forward(self) -> None:
-        mjw.forward(self._model, self._data)
 
     def _launch_steps(self) -> None:
         model, data = self._model, self._data
