@@ -29,11 +29,6 @@ _HUES = (
 """End of each hue on the colour circle."""
 
 
-def robot_words(model: mujoco.MjModel) -> str:
-    """Describe masses, motor limits, damping and shapes in one line."""
-    return " ".join(filter(None, (body_words(model), shapes_words(model))))
-
-
 def body_words(model: mujoco.MjModel) -> str:
     """Describe masses [kg] and damping in one line, and motor limits [N, N m] if all motors are plain."""
     return " ".join(filter(None, (_masses(model), _motors(model), _damping(model))))

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from rewardgen.sim.draws import Draws, stream_keys
-from rewardgen.sim.model_words import robot_words
+from rewardgen.sim.model_words import body_words, shapes_words
 from rewardgen.sim.protocol import MujocoSimulator
 from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.sim_env import Dynamics, SimulatorEnv
@@ -38,7 +38,7 @@ class MujocoVecEnv(SimulatorEnv):
     @property
     def body_words(self) -> str:
         """See `VecEnv.body_words`."""
-        return robot_words(self.model)
+        return f"{body_words(self.model)} {shapes_words(self.model)}".strip()
 
     def perturb(self, number: int) -> Tensor:
         """See `VecEnv.perturb`: joint positions are drawn over their whole ranges."""
