@@ -85,6 +85,5 @@ def test_a_bank_is_the_same_each_time_it_is_recorded(tmp_path):
 def test_the_facts_of_the_task_come_with_the_bank_and_its_fitness_does_not(banked):
     task, bank = banked
     assert bank.facts.pairs == task.pairs and bank.facts.invariances == task.invariances
-    assert bank.facts.episode_steps == task.episode_steps
     assert bank.facts.bounds["action"] == 1.0
     assert "fitness" not in bank.facts.model_dump_json()
