@@ -234,6 +234,9 @@ class CentreOfMass(_Sensed):
 
     _kind = "body"
 
+    def __init__(self, body: str) -> None:
+        super().__init__(body)
+
     @property
     def position(self) -> Quantity:
         """Position in the world, (N, 3) [m]."""

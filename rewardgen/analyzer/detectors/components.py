@@ -36,7 +36,7 @@ def worst_fault(evidence: TrainingEvidence) -> Iterator[Flag]:
 def _fault(name: str, points: Sequence[ComponentPoint], learned: bool) -> Flag | None:
     first, last = points[0], points[-1]
     if not any(point.activation > 0 for point in points):
-        message = f"`{name}` never fired: it was 0 in every evaluation: a bonus out of reach, or a cost that was avoided."
+        message = f"`{name}` never fired: it was 0 in every evaluation, as a bonus out of reach or a cost avoided."
         return flag("bonus-never-fired", message, name, activation=0.0)
     if all(_varies_less(point, CONSTANT_STD) for point in points):
         message = f"`{name}` was constant at {number(last.mean)}: it teaches nothing but to make episodes last or end."
