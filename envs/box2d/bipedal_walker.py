@@ -45,7 +45,7 @@ class BipedalWalker(GymTask):
     )
 
     pairs = (
-        Pair("walking beats standing", better=WALKING, worse=WALKING | {"x_velocity": 0.0}, graded=True),
+        Pair("walking beats standing", better=WALKING, worse=WALKING | {"x_velocity": 0.0}),
         Pair("forward beats backward", better=WALKING, worse=WALKING | {"x_velocity": -2.0}),
         Pair("little effort beats much", better={"action": 0.1}, worse={"action": 1.0}),
     )

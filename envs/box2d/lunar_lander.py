@@ -31,7 +31,7 @@ class LunarLander(GymTask):
     legs = Var("1", "1 for each leg that touches the ground, else 0", parts=("right", "left"))
 
     pairs = (
-        Pair("over the pad beats beside it", better=OVER, worse=OVER | {"x": 8.0}, graded=True),
+        Pair("over the pad beats beside it", better=OVER, worse=OVER | {"x": 8.0}),
         Pair("upright beats tilted", better=OVER, worse=OVER | {"angle": 1.0}),
         Pair("sinking slowly beats falling", better=OVER, worse=OVER | {"y_velocity": -8.0}),
     )

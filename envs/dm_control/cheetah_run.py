@@ -45,7 +45,6 @@ class CheetahRun(MujocoTask):
             "fast beats standing still",
             better=STANDING | {"x_velocity": 8.0},
             worse=STANDING | {"x_velocity": 0.0},
-            graded=True,
         ),
     )
     invariances = (Shift("x_position", 3.0),)

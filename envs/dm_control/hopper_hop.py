@@ -51,7 +51,6 @@ class HopperHop(MujocoTask):
             "fast beats standing still",
             better=STANDING | {"x_velocity": 2.0},
             worse=STANDING | {"x_velocity": 0.0},
-            graded=True,
         ),
     )
     invariances = (Shift("x_position", 3.0),)

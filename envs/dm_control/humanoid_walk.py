@@ -54,7 +54,7 @@ class HumanoidWalk(MujocoTask):
             better=STANDING | STILL,
             worse=STILL | {"head_height": 0.15, "upright": 0.0},
         ),
-        Pair("walking beats standing still", better=STANDING | WALKING, worse=STANDING | STILL, graded=True),
+        Pair("walking beats standing still", better=STANDING | WALKING, worse=STANDING | STILL),
         Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
     )
     invariances = (Shift("position", 3.0),)

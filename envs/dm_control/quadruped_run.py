@@ -64,7 +64,6 @@ class QuadrupedRun(MujocoTask):
             "fast beats standing still",
             better=STANDING | {"velocity": (4.0, 0.0, 0.0)},
             worse=STANDING | {"velocity": (0.0, 0.0, 0.0)},
-            graded=True,
         ),
     )
 

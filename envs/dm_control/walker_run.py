@@ -52,7 +52,6 @@ class WalkerRun(MujocoTask):
             "fast beats standing still",
             better=STANDING | {"x_velocity": 7.0},
             worse=STANDING | {"x_velocity": 0.0},
-            graded=True,
         ),
     )
     invariances = (Shift("x_position", 3.0),)

@@ -51,7 +51,6 @@ class HalfCheetah(MujocoTask):
             "fast beats standing still",
             better=STANDING | {"x_velocity": 6.0},
             worse=STANDING | {"x_velocity": 0.0},
-            graded=True,
         ),
         Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
     )

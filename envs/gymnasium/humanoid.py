@@ -65,7 +65,6 @@ class Humanoid(MujocoTask):
             "fast beats standing still",
             better=STANDING | {"x_velocity": 3.0},
             worse=STANDING | {"x_velocity": 0.0},
-            graded=True,
         ),
         Pair("gentle beats full effort", better={"action": 0.04}, worse={"action": 0.4}),
     )

@@ -54,7 +54,7 @@ class HumanoidStandup(MujocoTask):
     contact_load = Var("1", "sum of the squares of all contact forces [N] and torques [N m] on the bodies")
 
     pairs = (
-        Pair("standing beats lying", better=STANDING, worse=LYING, graded=True),
+        Pair("standing beats lying", better=STANDING, worse=LYING),
         Pair("standing beats sitting", better=STANDING, worse=SITTING),
         Pair("sitting beats lying", better=SITTING, worse=LYING),
         Pair("gentle beats full effort", better={"action": 0.04}, worse={"action": 0.4}),

@@ -45,7 +45,7 @@ class InvertedDoublePendulum(MujocoTask):
 
     pairs = (
         Pair("up beats fallen", better=UP, worse=LEANING | {"tip_height": 0.8, "healthy": 0.0}),
-        Pair("up beats leaning", better=UP, worse=LEANING, graded=True),
+        Pair("up beats leaning", better=UP, worse=LEANING),
         Pair("still beats swaying", better=UP, worse=UP | {"pole_velocity": 3.0}),
         Pair(
             "the middle beats the stop",

@@ -39,7 +39,7 @@ class Pusher(MujocoTask):
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
 
     pairs = (
-        Pair("at the goal beats away", better=THERE, worse=AWAY, graded=True),
+        Pair("at the goal beats away", better=THERE, worse=AWAY),
         Pair("the hand at the cylinder beats far off", better=TOUCHING, worse=APART),
         Pair("gentle beats full effort", better=THERE | {"action": 0.2}, worse=THERE | {"action": 2.0}),
     )

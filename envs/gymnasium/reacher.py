@@ -38,7 +38,7 @@ class Reacher(MujocoTask):
     joint_velocity = Var("rad/s", "joint angular velocities", JOINTS)
 
     pairs = (
-        Pair("near beats far", better=NEAR, worse=FAR, graded=True),
+        Pair("near beats far", better=NEAR, worse=FAR),
         Pair("resting at the target beats passing it", better=NEAR, worse=NEAR | {"joint_velocity": 5.0}),
         Pair("gentle beats full effort", better=NEAR | {"action": 0.1}, worse=NEAR | {"action": 1.0}),
     )

@@ -53,7 +53,7 @@ class Swimmer(MujocoTask):
 
     pairs = (
         Pair("forward beats backward", better=SWIMMING, worse=BACKWARD),
-        Pair("swimming beats resting", better=SWIMMING, worse=RESTING, graded=True),
+        Pair("swimming beats resting", better=SWIMMING, worse=RESTING),
         Pair(
             "further on beats behind",
             better={"x_position": 3.0, "centre": (3.0, 0.0, 0.0)},

@@ -48,7 +48,6 @@ class Walker2d(MujocoTask):
             "fast beats standing still",
             better=STANDING | {"x_velocity": 3.0},
             worse=STANDING | {"x_velocity": 0.0},
-            graded=True,
         ),
         Pair("gentle beats full effort", better={"action": 0.1}, worse={"action": 1.0}),
     )

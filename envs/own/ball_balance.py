@@ -42,7 +42,6 @@ class BallBalance(MujocoTask):
             "the middle beats the rim",
             better=AT_REST | {"to_middle": 0.0, "distance": 0.0},
             worse=AT_REST | {"to_middle": (0.3, 0.0, 0.0), "distance": 0.3},
-            graded=True,
         ),
         Pair("still beats rolling", better={"ball_velocity": 0.0}, worse={"ball_velocity": (0.5, 0.5, 0.0)}),
     )

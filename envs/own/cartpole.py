@@ -36,7 +36,7 @@ class Cartpole(MujocoTask):
     )
 
     pairs = (
-        Pair("upright beats hanging", better=AT_REST | UPRIGHT, worse=AT_REST | HANGING, graded=True),
+        Pair("upright beats hanging", better=AT_REST | UPRIGHT, worse=AT_REST | HANGING),
         Pair(
             "the middle beats the stop",
             better=AT_REST | UPRIGHT | {"cart_position": 0.0},

@@ -36,7 +36,6 @@ class PushToGoal(MujocoTask):
             "on the goal beats 20 cm from it",
             better=STILL | {"distance": 0.0, "to_goal": 0.0},
             worse=STILL | {"distance": 0.2, "to_goal": (0.2, 0.0, 0.0)},
-            graded=True,
         ),
     )
 

@@ -42,7 +42,6 @@ class Quadcopter(MujocoTask):
             "near beats far",
             better=LEVEL | THERE,
             worse=LEVEL | {"distance": 1.0, "to_mark": (1.0, 0.0, 0.0)},
-            graded=True,
         ),
         Pair("level beats tilted", better=LEVEL | THERE, worse=LEVEL | THERE | {"upright": 0.3}),
         Pair("steady beats spinning", better=LEVEL | THERE, worse=LEVEL | THERE | {"spin": (0.0, 0.0, 6.0)}),

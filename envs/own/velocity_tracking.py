@@ -45,7 +45,6 @@ class VelocityTracking(MujocoTask):
             "following beats standing",
             better=TOLD | {"velocity": (0.5, 0.0), "turning": 0.3},
             worse=TOLD | {"velocity": 0.0, "turning": 0.0},
-            graded=True,
         ),
     )
 

@@ -68,13 +68,11 @@ class Pair:
         name: Statement in words, such as "upright beats fallen".
         better: Values of variables or `action` that deserve more reward.
         worse: Values of the same variables that deserve less.
-        graded: True if the reward should still rise on the second half of the line from worse to better.
     """
 
     name: str
     better: Mapping[str, Setting]
     worse: Mapping[str, Setting]
-    graded: bool = False
 
 
 @dataclass(frozen=True)
