@@ -222,15 +222,6 @@ def test_a_flag_may_change_though_it_was_never_recorded_otherwise(flagged, term,
     assert {name for name, finding in findings.items() if finding.component == "term"} == detectors
 
 
-def test_the_given_constants_are_probed():
-    source = (
-        "def compute_reward(height, x_velocity, *, w: float = 1.0):\n    return {'h': height, 'x': x_velocity / w}\n"
-    )
-    assert probe_source(source, BANK) == ()
-    (finding,) = probe_source(source, BANK, w=0.0)
-    assert finding.detector == "non-finite"
-
-
 def test_memory_between_calls_is_rejected():
     # The language has none; the contract is checked all the same, on the calls.
     calls = iter(range(1000))

@@ -58,8 +58,8 @@ def changed(old, new):
 
 def test_policies_see_a_column_for_each_name_and_the_last_action():
     assert checked(SEEING) == ()
-    seen = compile_reward(SEEING).look(STATES, BEGIN, {"width": 3.0})
-    torch.testing.assert_close(seen, torch.tensor([[1.5, 0.1], [-3.0, 0.2]]))
+    seen = compile_reward(SEEING).look(STATES, BEGIN)
+    torch.testing.assert_close(seen, torch.tensor([[1.0, 0.1], [-2.0, 0.2]]))
 
 
 def test_inputs_of_observe_are_none_of_the_pay_and_its_constants_are_tunables():
@@ -88,7 +88,6 @@ def test_a_reward_with_stages_may_observe_its_stage():
         ('"last push"', ", ".join(f'"n{number}"' for number in range(16)), "name its columns"),
         ("observe(x,", "observe(z,", "inputs are x, y"),
         ("observe(x,", "observe(stage,", "inputs are x, y"),
-        ("width: float = 2.0", "weight: float = 2.0", "use two names"),
         ("x, prev_action, *", "*", "parameters"),
     ],
 )
