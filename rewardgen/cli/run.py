@@ -15,7 +15,7 @@ from rewardgen.cli.consent import confirm_price, foreign_run_text, require_conse
 from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, flag, print_json
 from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
-from rewardgen.core.config import PROCESSES, Ablation, RunConfig, checked_config, read_config
+from rewardgen.core.config import Ablation, RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
 from rewardgen.core.schema import Frozen
 from rewardgen.search import lifecycle
@@ -199,7 +199,7 @@ def resume(
     folder = find_run(ref, runs_dir)
     runs_dir = folder.path.parent  # the run may have been named by its path
     changes = {name: None if value == "" else value for name, value in options.model_dump(exclude_none=True).items()}
-    if options.executor == PROCESSES:
+    if options.executor and options.cluster is None:  # the address of one executor means nothing to another
         changes["cluster"] = None
     how = lifecycle.Resume(lifecycle.lasting_changes(changes, runs_dir), generations=generations or 0)
     foreign = lifecycle.foreign_config(folder, how)
