@@ -20,25 +20,12 @@ class HopperFrontflip(shipped_task("hopper_backflip")):
     topples within two seconds.
     """
 
-    levels = (0.2, 0.4, 0.6, 0.8)
-    training = {"ppo": PpoSettings(env_steps=1_200_000, levels=levels)}
+    training = {"ppo": PpoSettings(env_steps=1_200_000)}
 
     _way = 1.0
 
     turns = Var("1", "full turns of each part since the episode began, positive forwards; 1 after a front flip", PARTS)
     spin = Var("rad/s", "angular velocity of the torso, positive forwards")
-
-    def reset(self, sim, draw):
-        """It stands; in the first half of a training it is also thrown up and spun, less with each level.
-
-        A policy so meets a clean turn and its landing before it can jump that high, as from the starts within a motion
-        of DeepMimic (Peng et al., 2018, section 6.1). Without, it learns to roll over its foot.
-        """
-        qpos, qvel = super().reset(sim, draw)
-        if draw.difficulty < 1.0:
-            thrown = (1.0 - draw.difficulty) * draw.uniform(0.0, (4.0, 10.0 * self._way), 2)
-            qvel = torch.cat((qvel[:, :1], qvel[:, 1:3] + thrown, qvel[:, 3:]), 1)
-        return qpos, qvel
 
     @staticmethod
     def human_reward(
