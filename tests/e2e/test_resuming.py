@@ -9,11 +9,12 @@ import pytest
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import ModelError
+from rewardgen.search import lifecycle
 from rewardgen.search.lifecycle import Resume, resume, start
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.testing.server import Answer, ChatServer
-from tests.e2e.command import FEW, POINT, SHORTER, history, run_folder
+from tests.e2e.command import FEW, POINT, SHORTER, history, rewardgen, run_folder
 from tests.search.parts import Listener
 
 PAID = {"prompt_tokens": 11, "completion_tokens": 0, "total_tokens": 11}
@@ -68,6 +69,21 @@ def test_a_run_goes_on_with_another_model_at_another_address_and_says_so(run, mo
     changes = [each.split("changed ")[1] for each in History.load(run).changes]
     assert changes == ["from builtin to openai/other", f"from none to {server.api_base}"]
     assert 'model = "openai/other"' in run.config.read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "cluster"), [((), {"cluster": None}), (("--cluster", "slurm"), {"cluster": "slurm"})]
+)
+def test_another_executor_leaves_the_address_of_the_first_behind(run, monkeypatch, typed, cluster):
+    asked = []
+
+    def keep(folder, listener, how):
+        asked.append(how.changes)
+        raise ModelError("stopped by the test")
+
+    monkeypatch.setattr(lifecycle, "resume", keep)
+    rewardgen("resume", run.path, "--executor", "slurm", *typed, "--yes", cwd=run.path.parent)
+    assert asked == [{"executor": "slurm", **cluster}]
 
 
 def test_what_a_model_refused_is_paid_once_until_another_model_is_named(tmp_path, monkeypatch):
