@@ -12,10 +12,11 @@ from rewardgen.sim.live_fields import action_parts
 from rewardgen.sim.model import body_roles
 
 _MOST_LISTED = 6
-"""Largest number of listed masses, and half that of motors."""
+"""Largest number of listed masses, and half that of motors and joints."""
 _MOST_SHAPES = 10
 _UNITS = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m", int(mujoco.mjtJoint.mjJNT_SLIDE): "N"}
 _DAMPING = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m s", int(mujoco.mjtJoint.mjJNT_SLIDE): "N s/m"}
+_REACH = {int(mujoco.mjtJoint.mjJNT_HINGE): "rad", int(mujoco.mjtJoint.mjJNT_SLIDE): "m"}
 _MOTOR = mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtDyn.mjDYN_NONE
 """Kinds of transmission, gain, bias and dynamics of a plain motor: its force is the clipped action times a constant."""
 _WEIGHTLESS = 1e-6
@@ -30,8 +31,8 @@ _HUES = (
 
 
 def body_words(model: mujoco.MjModel) -> str:
-    """Describe masses [kg] and damping in one line, and motor limits [N, N m] if all motors are plain."""
-    return " ".join(filter(None, (_masses(model), _motors(model), _damping(model))))
+    """Describe masses [kg], joint limits and damping in one line, and motor limits [N, N m] if all motors are plain."""
+    return " ".join(filter(None, (_masses(model), _motors(model), _limits(model), _damping(model))))
 
 
 def _masses(model: mujoco.MjModel) -> str:
@@ -70,6 +71,22 @@ def _motor_limit(model: mujoco.MjModel, actuator: int) -> str:
     if model.actuator_forcelimited[actuator]:
         force = min(force, float(np.abs(model.actuator_forcerange[actuator]).max()))
     return f"{abs(force * float(model.actuator_gear[actuator, 0])):.3g} {unit}"
+
+
+def _limits(model: mujoco.MjModel) -> str:
+    """Describe how far limited joints turn [rad] or slide [m], by the model's own signs."""
+    limited = [
+        joint for joint in range(model.njnt) if model.jnt_limited[joint] and int(model.jnt_type[joint]) in _REACH
+    ]
+    if not 0 < len(limited) <= 2 * _MOST_LISTED:
+        return ""
+    reach = (
+        "{} {:.3g} to {:.3g} {}".format(
+            model.joint(joint).name or "unnamed", *model.jnt_range[joint], _REACH[int(model.jnt_type[joint])]
+        )
+        for joint in limited
+    )
+    return f"Joint limits: {', '.join(reach)}."
 
 
 def _damping(model: mujoco.MjModel) -> str:

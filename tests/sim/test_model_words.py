@@ -63,6 +63,13 @@ def test_damping_is_told_with_its_unit(slide, hinge, told):
     assert body_words(damped) == f"{MASS} {told}".strip()
 
 
+def test_limits_of_joints_are_told_with_their_unit():
+    limited = model("")
+    limited.jnt_limited[:2] = True
+    limited.jnt_range[:2] = (-2, 1.5), (-1.0472, 0)
+    assert body_words(limited) == f"{MASS} Joint limits: slide -2 to 1.5 m, hinge -1.05 to 0 rad."
+
+
 SCENE = """
 <mujoco><asset><material name="grass" rgba="0.1 0.8 0.1 1"/></asset><worldbody>
   <geom name="floor" type="plane" size="1 1 1"/>
