@@ -13,7 +13,7 @@ from rewardgen.core.config import BUILTIN, RunConfig, checked_config
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import tokens
-from rewardgen.llm.factory import RunLLM, make_llm
+from rewardgen.llm.factory import make_llm
 from rewardgen.llm.prompts import using_prompts
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.search.assembly import own_prompts_of
@@ -110,7 +110,7 @@ def draft_file(
     """Draft a task with the model and the limits of a configuration; see `draft`. The file says if it is `unread`."""
     _require_new(file, robot, words, config)
     folder = RunFolder(file.with_suffix(DRAFT_SUFFIX))
-    llm = _announced_llm(config, folder, note)
+    llm = make_llm(config, folder, note)
     request = DraftRequest(words, robot, catalogue_of(robot), folder.path, config.needs_fitness)
 
     place = folder.path / CORRECTIONS
@@ -156,12 +156,6 @@ def _require_new(file: Path, robot: str, words: str, config: RunConfig) -> None:
         raise UsageError(f"{file} exists", f"`{run}` searches for a reward for it, or delete it")
 
 
-def _announced_llm(config: RunConfig, folder: RunFolder, note: Note) -> RunLLM:
-    if config.models[0].startswith("mailbox:"):
-        note(f"requests wait for replies in {config.models[0].removeprefix('mailbox:')}/")
-    return make_llm(config, folder, note)
-
-
 def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "", note: Note = silent) -> MetricTest:
     """Test the metric of any task on sketches of its goal, or of its description, by authors who do not see it."""
     look = look_at(task)
@@ -170,7 +164,7 @@ def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "", note
     if not look.card.has_fitness:
         raise TaskError("the task has no metric to test", "leave out `--model`")
     words, scene = (goal, look.card.description) if goal else (look.card.description, "")
-    llm = _announced_llm(config, RunFolder(folder), note)
+    llm = make_llm(config, RunFolder(folder), note)
     note("asking for sketches of episodes, from authors that do not see the metric")
     with using_prompts(own_prompts_of(config)):
         authors = run_coroutine(ask_authors(llm, look, words, scene, "task/check"))

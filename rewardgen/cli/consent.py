@@ -30,7 +30,7 @@ CONSEQUENCES = {
     "judge": "ranks the candidates; a model in it is called, an `agent:` runs as your own command",
     "api_base": "receives the key and all requests",
     "prompts": "its texts are read and sent to the model",
-    "max_cost": "so many US dollars may be spent on calls",
+    "max_cost": "so many US dollars may be spent on the calls of each run",
     "sandbox": "says how far generated code is kept from your files and the network",
     "executor": "trains the candidates",
     "cluster": "receives the task's files and trains; its results are trusted",

@@ -18,7 +18,17 @@ from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import ModelError, UsageError, WorkerError
 from rewardgen.core.files import write_atomic
 from rewardgen.search.lifecycle import EndedRun
-from rewardgen.search.suite import Cell, CellResult, Runs, SuiteTable, measure, plan, read_suite, suite_table
+from rewardgen.search.suite import (
+    Cell,
+    CellResult,
+    Runs,
+    SuiteTable,
+    measure,
+    plan,
+    read_suite,
+    require_tasks,
+    suite_table,
+)
 from rewardgen.store.journal import SilentListener
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import suite_markdown, suite_page
@@ -49,6 +59,7 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
     runs = Runs(folder)
     if not yes:
         confirm_price([cell.config for cell in cells if not runs.is_finished(cell)])
+    require_tasks(cell for cell in cells if not runs.is_finished(cell))
     measured: list[CellResult] = []
     failed: list[str] = []
     table = SuiteTable()

@@ -307,8 +307,14 @@ def _gymnasium(exported: Exported) -> Export:
     words = {"ENVIRONMENT_ID": f"rewardgen/{exported.slug}-v0", "MODEL_FILE": json.dumps(model)[1:-1]}
     words["WITH_EYES"] = "yes" if exported.eyes else ""
     needs = tuple(sorted({"gymnasium", "numpy", "pydantic", "torch", *map(str, answer["needs"])}))
-    inside: Files = {**vendored(), **model_files, "reward.py": reward_file(exported.source)}
-    inside |= {**bases_of(task.read_text()), "task.py": task_source(task.read_text(), task.name)}
+    bases = bases_of(task.read_text())
+    inside: Files = {
+        **vendored([task.read_text(), *bases.values()]),
+        **model_files,
+        "reward.py": reward_file(exported.source),
+    }
+    inside |= {f"{name}.py": task_source(source, name) for name, source in bases.items()}
+    inside["task.py"] = task_source(task.read_text(), task.name)
     inside |= {"__init__.py": _shipped("environment.py", **words)}
     files: Files = {f"{package}/{name}": content for name, content in inside.items()}
     files |= {

@@ -13,7 +13,7 @@ from rewardgen.core.resources import PACKAGE
 from rewardgen.tasks.loading import shipped_tasks
 
 _NAME = "_rewardgen"
-_ROOTS = ("rewardgen.tasks.task_env", "rewardgen.tasks.loading", "rewardgen.training.sb3.settings")
+_ROOTS = ("rewardgen.tasks.task_env", "rewardgen.tasks.loading")
 _TASK_LAYERS = ("rewardgen.sim.", "rewardgen.tasks.", "rewardgen.reward.tolerance")
 _TASK_LAYERS += ("rewardgen.store.comparisons", "rewardgen.training.ppo.settings", "rewardgen.training.sac.settings")
 _IMPORT = re.compile(r"^([ \t]*)from rewardgen((?:\.\w+)*) import", re.MULTILINE)
@@ -21,11 +21,12 @@ _BASE = re.compile(r"""shipped_task\(["'](\w+)["']\)""")
 _WHOLE = re.compile(r"^[ \t]*import rewardgen\b.*", re.MULTILINE)
 
 
-def vendored() -> dict[str, str]:
-    """Files with all that task files import and an environment needs: path to text."""
+def vendored(sources: Iterable[str]) -> dict[str, str]:
+    """Files with all that these task files import and an environment needs: path to text."""
     homes = {name: home for name, home in HOMES.items() if home.startswith(_TASK_LAYERS)}
     files = {}
-    for module in sorted(_closure({*_ROOTS, *homes.values()}) - {"rewardgen"}):
+    named = {module for source in sources for module in _imported(ast.parse(source))}
+    for module in sorted(_closure({*_ROOTS, *homes.values(), *named}) - {"rewardgen"}):
         path = _file(module)
         assert path is not None
         dots = "." * (module.count(".") + (path.name == "__init__.py"))
@@ -45,7 +46,7 @@ def bases_of(text: str) -> dict[str, str]:
     files: dict[str, str] = {}
     for name in _BASE.findall(text):
         source = shipped_tasks()[name].read_text()
-        files |= {f"{name}.py": task_source(source, name), **bases_of(source)}
+        files |= {name: source, **bases_of(source)}
     return files
 
 

@@ -201,8 +201,9 @@ def take_of(
 
 
 def _measured(history: History, phase: TakePhase, id: str) -> list[SliceResult]:
-    """A reward's trainings with a policy, by fitness."""
-    slices = [each for (known, name, _), each in history.trained.items() if known == phase and name == id]
+    """A reward's trainings with a policy, by fitness; without those of finals that a later one has replaced."""
+    reported = history.seeds(phase, id)
+    slices = [history.trained[phase, id, seed] for seed in reported if (phase, id, seed) in history.trained]
     sound = (each for each in slices if each.policy and not each.failure)
     return sorted(sound, key=lambda each: each.final_fitness or 0.0)
 

@@ -50,12 +50,13 @@ def open_requests(folder: Path) -> int:
 class MailboxLLM:
     """Post requests into a folder and wait for replies.
 
-    The mailbox is created if missing. A resumed run of the same name reuses its replies. `note` receives a line for
-    each file that answers no request.
+    The mailbox is created if missing. A resumed run of the same name reuses its replies. `note` receives a line when
+    the first request waits, and for each file that answers no request.
     """
 
     def __init__(self, folder: Path, *, run: str, timeout_s: float, poll_s: float = 0.5, note: Note = silent) -> None:
         self._folder, self._note = folder, note
+        self._told = False
         self._noted: set[str] = set()
         self._answered = folder / "answered" / run
         self._timeout_s = timeout_s
@@ -79,6 +80,9 @@ class MailboxLLM:
                 for file, picture in _pictures(request, name).items():
                     write_atomic(self._folder / file, base64.b64decode(picture.png))
                 write_atomic(posted, request_text(request, name, f"Write the model's next message to: {reply.name}"))
+                if not self._told:
+                    self._told = True
+                    self._note(f"requests wait for replies in {self._folder}/")
                 await self._take(reply, answered, started + self._timeout_s)
             text = self._read(answered)
             if os.path.lexists(posted):

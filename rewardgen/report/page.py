@@ -141,9 +141,8 @@ def _finals(history: History) -> list[dict[str, Any]]:
 def _films(films: Sequence[Film], history: History) -> list[dict[str, Any]]:
     """Films with room in the page, that of the final policy first, with the still of the first."""
     chosen = history.summary.chosen if history.summary else None
-    finals = sorted(
-        (film for film in films if film.phase == "final"), key=lambda film: (film.id != chosen, bool(film.beside))
-    )
+    finals = [film for film in films if film.phase == "final" and film.seed in history.seeds("final", film.id)]
+    finals.sort(key=lambda film: (film.id != chosen, bool(film.beside)))
     reels: list[dict[str, Any]] = []
     room = _MOST_FILM_BYTES
     for film in (*finals, *(film for film in films if film.phase != "final")):

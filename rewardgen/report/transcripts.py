@@ -54,7 +54,7 @@ def call_data(call: ArchivedCall) -> dict[str, Any]:
     usage, reply = call.usage, call.reply
     return {
         "label": call.request.label,
-        "messages": [message.model_dump() for message in call.request.messages],
+        "messages": [message.model_dump(exclude={"pictures"}) for message in call.request.messages],
         "reply": reply.text if reply else None,
         "model": reply.model if reply else "",
         "failure": call.failure,

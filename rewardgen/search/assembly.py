@@ -173,9 +173,7 @@ def checked_goal(roles: Roles, config: RunConfig, card: TaskCard, note: Callable
     """
     if not (roles.llm and config.goal and make_judge(config).by_fitness):
         return None
-    scheme, _, place = config.models[0].partition(":")
-    model = f"waiting for a reply in {place}/" if scheme == "mailbox" else f"asking {config.models[0]}"
-    note(f"goal check: {model}")
+    note(f"goal check: asking {config.models[0]}")
     return run_coroutine(check_goal(roles.llm, card, config.goal))
 
 

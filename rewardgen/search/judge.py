@@ -105,7 +105,7 @@ class PreferenceJudge:
         answers = {each.number: each for record in records for each in record.comparisons}
         belief = believe(ids, [answers[number] for number in sorted(answers)])
         found = zip(ids, belief.mean.tolist(), belief.errors.tolist(), strict=True)
-        ranks = [Rank(candidate_id=id, estimate=mean, standard_error=error) for id, mean, error in found]
+        ranks = [Rank(candidate_id=id, estimate=round(mean, 3), standard_error=error) for id, mean, error in found]
         return Ranking(ranks=tuple(sorted(ranks, key=lambda rank: round(rank.estimate, 9), reverse=True)))
 
 

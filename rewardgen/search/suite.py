@@ -14,6 +14,7 @@ from pydantic import Field
 
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import UsageError
+from rewardgen.core.formatting import count
 from rewardgen.core.schema import Frozen, read_toml, validated
 from rewardgen.core.statistics import (
     Interval,
@@ -24,7 +25,8 @@ from rewardgen.core.statistics import (
     interquartile_mean,
     mean_probability,
 )
-from rewardgen.search.assembly import make_roles
+from rewardgen.core.text import one_line
+from rewardgen.search.assembly import make_roles, setup_of
 from rewardgen.search.finals import human_scale
 from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.lifecycle import Confirm, EndedRun, Resume, agreed, foreign_config, lasting, resume, start
@@ -110,6 +112,15 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
     return cells
 
 
+def require_tasks(cells: Iterable[Cell]) -> None:
+    """Measure the tasks of runs that are still to be made; raises if one of the runs is impossible."""
+    for cell in cells:
+        task = get_or_measure(cell.config.task)
+        if not task.card.has_fitness:
+            raise UsageError(f"{cell.task} has no fitness to compare runs by", "leave it out of `tasks`")
+        setup_of(cell.config, task)
+
+
 def _filled(model: object, places: Fields) -> object:
     """Return a model string with `{task}`, `{strategy}` and `{seed}` filled in for each run."""
     for name, value in places.items() if isinstance(model, str) else ():
@@ -140,8 +151,6 @@ class Runs:
         """Start or resume the cell's run and finish it; raises as `start` and `resume`."""
         folder, _ = self._runs.get(_decisive(cell.config), (None, False))
         if folder is None:
-            if not (cell.config.needs_fitness or get_or_measure(cell.config.task).card.has_fitness):
-                raise UsageError(f"{cell.task} has no fitness to compare runs by", "leave it out of `tasks`")
             return start(cell.config, self._runs_dir, listener, confirm)
         # The suite asks for this configuration, so it does not matter who started the run.
         return resume(folder, listener, Resume(agreed=foreign_config(folder, Resume())))
@@ -217,8 +226,13 @@ class SuiteTable(Frozen):
 def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTable:
     """Build the table: for each task its strategies with their designers, then its own rewards; then all tasks."""
     tasks = list(dict.fromkeys(result.task for result in results))
-    rows = [row for task in tasks for row in _task_rows([result for result in results if result.task == task])]
+    reference = (cells[0].strategy, cells[0].designer) if cells else ("", "")
+    rows = [row for task in tasks for row in _task_rows(reference, [each for each in results if each.task == task])]
     notes = _budget_notes(cells, rows)
+    found = {(each.task, each.strategy, each.designer, each.seed) for each in results}
+    missing = [cell.name for cell in cells if (*cell[:3], cell.config.seed) not in found]
+    if missing:
+        notes.append(f"Without {len(missing)} of {count(len(cells), 'run')}: {one_line('; '.join(missing), 400)}.")
     rows += _overall(rows, len(tasks)) if len(tasks) > 1 else []
     return SuiteTable(rows=tuple(rows), notes=tuple(notes), runs=tuple(results))
 
@@ -232,18 +246,19 @@ def _budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
     return [f"The budgets are not equal: rows differ in {', '.join(unequal)}."] if unequal else []
 
 
-def _task_rows(results: Sequence[CellResult]) -> Iterable[SuiteRow]:
+def _task_rows(reference: tuple[str, str], results: Sequence[CellResult]) -> Iterable[SuiteRow]:
     task, baselines = results[0].task, {id: _baseline(id, results) for id in BASELINES}
     scale = human_scale({id: [value for values in groups for value in values] for id, groups in baselines.items()})
     groups: dict[tuple[str, str], list[CellResult]] = {}
     for result in results:
         groups.setdefault((result.strategy, result.designer), []).append(result)
-    first: list[float] | None = None
-    for (strategy, designer), group in groups.items():
-        values = [[*result.fitness.get(_WINNER, {}).values()] for result in group]
-        costs = {name: complete_mean([result.costs[name] for result in group]) for name in group[0].costs}
-        yield SuiteRow(task=task, strategy=strategy, designer=designer, costs=costs, **_estimates(values, scale, first))
-        first = first or _scores(values)
+    won = {name: [[*each.fitness.get(_WINNER, {}).values()] for each in group] for name, group in groups.items()}
+    first = _scores(won[reference]) if reference in won else None
+    for name, group in groups.items():
+        (strategy, designer), compared = name, None if name == reference else first
+        costs = {cost: complete_mean([result.costs[cost] for result in group]) for cost in group[0].costs}
+        estimates = _estimates(won[name], scale, compared)
+        yield SuiteRow(task=task, strategy=strategy, designer=designer, costs=costs, **estimates)
     for id, values in baselines.items():
         if any(values):
             yield SuiteRow(task=task, strategy=id, **_estimates(values, None, first))

@@ -13,7 +13,7 @@ from rewardgen.core.text import visible
 from rewardgen.store.comparisons import Comparison
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
-from rewardgen.view.progress import Watcher, near, past_line, stage, view
+from rewardgen.view.progress import Watcher, past_line, stage, view
 from rewardgen.view.rows import final_rows, rejection, search_rows
 
 _PULSE_S = 30.0
@@ -69,8 +69,7 @@ def describe(event: Event, history: History) -> str:
         case "judged":
             return history.judgement.text if history.judgement else ""
         case "generation-started":
-            mailbox = view(history, {}).mailbox
-            return stage(history) + (f": requests wait for replies in {near(mailbox)}/" if mailbox else "")
+            return stage(history)
         case "designed":
             return _designed(data["candidate"])
         case "reviewed":

@@ -66,6 +66,14 @@ def test_a_run_whose_model_fails_does_not_keep_the_others_from_running(rewardgen
     assert [row["designer"] for row in rows if row["strategy"] == "evolve"] == ["own"]
 
 
+def test_a_task_that_cannot_be_measured_is_told_before_any_run(rewardgen, tmp_path):
+    (tmp_path / "bad.py").write_text("def")
+    (tmp_path / "suite.toml").write_text(ONE.replace(f'"{POINT}"', f'"{POINT}", "bad.py"'))
+    done = rewardgen("suite", "suite.toml", "--yes")
+    assert done.returncode == 2 and "bad.py" in done.stderr and "run 1 of 2" not in done.stderr
+    assert not logs(tmp_path)
+
+
 def test_a_model_may_be_named_in_place_of_the_designers(rewardgen, tmp_path):
     (tmp_path / "suite.toml").write_text(f'{ONE}[designers.theirs]\nmodel = "nobody/knows-it"\n')
     refused = rewardgen("suite", "suite.toml", "--yes")

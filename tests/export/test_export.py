@@ -388,8 +388,10 @@ def test_a_task_file_imports_from_the_copied_package():
 
 
 def test_a_task_that_builds_on_a_shipped_one_is_exported_with_it(python, tmp_path):
-    text = "from rewardgen import *\n\n\nclass Slower(shipped_task('hopper_frontflip')):\n    pass\n"
-    files = {**vendored(), **bases_of(text), "task.py": task_source(text, "task.py"), "__init__.py": ""}
+    text = "from rewardgen import *\nfrom rewardgen.extras.rsl_rl.settings import RslRlSettings\n\n\n"
+    text += "class Slower(shipped_task('hopper_frontflip')):\n    training = {'rsl-rl': RslRlSettings()}\n"
+    bases = {f"{name}.py": task_source(source, name) for name, source in bases_of(text).items()}
+    files = {**vendored([text]), **bases, "task.py": task_source(text, "task.py"), "__init__.py": ""}
     for name, content in files.items():
         (tmp_path / "made" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "made" / name).write_text(content)
@@ -399,7 +401,7 @@ def test_a_task_that_builds_on_a_shipped_one_is_exported_with_it(python, tmp_pat
 
 
 def test_the_copied_package_has_the_settings_of_our_trainers(python, tmp_path):
-    for name, text in vendored().items():
+    for name, text in vendored([]).items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     told = python("-c", "from _rewardgen import PpoSettings as p, SacSettings as s; print(p(), s())", cwd=tmp_path)
@@ -418,7 +420,7 @@ def test_the_command_writes_several_kinds_side_by_side(tmp_path, capsys):
 
 
 def test_all_that_shipped_tasks_import_is_copied():
-    _, _, table = vendored()["_rewardgen/__init__.py"].partition("_HOME = ")
+    _, _, table = vendored([])["_rewardgen/__init__.py"].partition("_HOME = ")
     homes = ast.literal_eval(table.partition("\n")[0])
     for path in Path("envs").glob("*/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

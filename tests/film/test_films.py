@@ -143,6 +143,9 @@ def test_the_training_with_the_middle_fitness_is_shown_unless_a_seed_is_given(tm
     middle = sorted(fitness, key=fitness.__getitem__)[1]
     assert take_of(folder, history, CHOSEN).slice.seed == middle
     assert take_of(folder, history, CHOSEN, seed=5002).slice.seed == 5002
+    later = tuple(seed for seed in fitness if seed != middle)
+    history.extra_seeds["final", CHOSEN] = later  # as after further finals
+    assert take_of(folder, history, CHOSEN).slice.seed in later
 
 
 @pytest.mark.parametrize(

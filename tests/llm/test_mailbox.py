@@ -88,7 +88,7 @@ def test_reply_is_not_taken_while_it_is_being_written(tmp_path):
     assert ask_one(mailbox(tmp_path, poll_s=0.1)).text == "".join(parts)
 
 
-def test_a_misnamed_reply_is_named_once_and_the_rest_in_silence(tmp_path):
+def test_the_place_of_requests_is_told_and_a_misnamed_reply_once_and_the_rest_in_silence(tmp_path):
     notes = []
     for name in ("request-001.md", ".hidden.swp", f"{call_name(request())}.reply.md.txt"):
         (tmp_path / name).write_text("the answer")
@@ -97,7 +97,9 @@ def test_a_misnamed_reply_is_named_once_and_the_rest_in_silence(tmp_path):
         ask_one(mailbox(tmp_path, timeout_s=0.5, note=notes.append))
     misnamed = (f"{call_name(request())}.reply.md.txt", "request-001.md")
     waiting = f" answers no request; waiting for {call_name(request())}.reply.md"
-    assert sorted(notes) == [f"{tmp_path / name}{waiting}" for name in misnamed]
+    (first, *others) = notes
+    assert first == f"requests wait for replies in {tmp_path}/"
+    assert sorted(others) == [f"{tmp_path / name}{waiting}" for name in misnamed]
 
 
 def test_open_request_of_a_stopped_run_is_found_again(tmp_path):

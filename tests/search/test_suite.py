@@ -3,8 +3,9 @@
 import pytest
 import tomli_w
 
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError
-from rewardgen.search.suite import ALL_TASKS, CellResult, plan, read_suite, suite_table
+from rewardgen.search.suite import ALL_TASKS, Cell, CellResult, plan, read_suite, suite_table
 
 TWO = {"evolve": {}, "best-of-n": {}}
 
@@ -93,8 +94,16 @@ def result(strategy, seed, winner, human=(0.5, 0.5), sparse=(0.1, 0.1), task="ho
     )
 
 
+def table_of(results):
+    """The table of a suite that planned these runs."""
+    config = RunConfig(task="hopper")
+    planned = (config.model_copy(update={"seed": each.seed}) for each in results)
+    found = [Cell(each.task, each.strategy, "m", config) for each, config in zip(results, planned, strict=True)]
+    return found, suite_table(found, results)
+
+
 def by_name(results):
-    return {(row.task, row.strategy): row for row in suite_table((), results).rows}
+    return {(row.task, row.strategy): row for row in table_of(results)[1].rows}
 
 
 def test_a_row_is_the_interquartile_mean_over_runs_on_the_scale_of_human_and_sparse():
@@ -148,6 +157,17 @@ def test_what_every_task_has_is_compared_over_all_tasks():
     assert (ALL_TASKS, "late") not in found and (ALL_TASKS, "x") not in found
 
 
+def test_the_reference_stays_the_same_where_its_run_failed_and_missing_runs_are_named():
+    runs = [result(name, 0, (each,), task=task) for task in ("a", "b") for name, each in (("x", 0.1), ("y", 0.9))]
+    planned, whole = table_of([*runs, *(result("z", 0, (0.5,), task=task) for task in ("a", "b"))])
+    assert whole.notes == ()
+    without = suite_table(planned, [each for each in whole.runs if (each.task, each.strategy) != ("b", "x")])
+    rows = {(row.task, row.strategy): row.improvement for row in without.rows}
+    assert rows["a", "z"].value == 1.0 and rows["b", "z"] is None and rows["b", "y"] is None
+    assert [*without.notes] == ["Without 1 of 6 runs: b, x, m, seed 0."]
+    assert all(task != ALL_TASKS for task, _ in rows)
+
+
 @pytest.mark.parametrize(
     ("told", "planned", "said"),
     [
@@ -158,7 +178,8 @@ def test_what_every_task_has_is_compared_over_all_tasks():
     ],
 )
 def test_budgets_that_are_not_equal_are_told(tmp_path, told, planned, said):
-    found = cells(tmp_path, strategies={"evolve": {}, "other": {"strategy": "best-of-n", **told}})
+    told = {"strategies": {"evolve": {}, "other": {"strategy": "best-of-n", **told}}}
+    found = cells(tmp_path, tasks=["hopper"], designers={"m": {"model": "builtin"}}, **told)
     results = [result("evolve", 0, (0.5,)), result("other", 0, (0.5,), candidates=planned)]
     assert [*suite_table(found, results).notes] == [
         f"The budgets are not equal: rows differ in {each}." for each in said

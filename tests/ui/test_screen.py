@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleDimensions
 from rewardgen.llm.mailbox import open_requests
 from rewardgen.store.history import History
 from rewardgen.store.progress import LiveProgress
-from rewardgen.ui.plain import Plain, describe
+from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Screen, render
 from rewardgen.ui.show import candidate_page
 from rewardgen.view.progress import view
@@ -194,12 +194,3 @@ def wait_for(tmux, name, pattern, seconds=45):
             return pane.splitlines()
         time.sleep(0.1)
     raise AssertionError(f"`{pattern}` did not appear in\n{pane}")
-
-
-def test_without_a_terminal_too_it_is_told_where_requests_wait(tmp_path):
-    for model, told in ((f"mailbox:{tmp_path / 'inbox'}", True), ("openai/gpt-5.1", False)):
-        story = [event.model_copy(deep=True) for event in events()]
-        story[0].data["config"] |= {"model": model}
-        begun = next(each for each in story if each.kind == "generation-started")
-        line = describe(begun, History(story[: story.index(begun) + 1]))
-        assert line.endswith(f"requests wait for replies in {tmp_path / 'inbox'}/") == told

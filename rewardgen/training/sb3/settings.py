@@ -48,8 +48,8 @@ class Sb3PpoSettings(Sb3Settings):
 
     @property
     def max_env_steps(self) -> int:
-        """See `TrainerSettings.max_env_steps`; training ends with a whole rollout."""
-        return self.env_steps + self.num_envs * self.options.get("n_steps", 2048)
+        """See `TrainerSettings.max_env_steps`; a training ends with a whole rollout, and a game adds envs."""
+        return self.env_steps + 2 * self.num_envs * self.options.get("n_steps", 2048)
 
 
 class Sb3SacSettings(Sb3Settings):
