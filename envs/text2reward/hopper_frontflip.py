@@ -20,24 +20,12 @@ class HopperFrontflip(shipped_task("hopper_backflip")):
     topples within two seconds.
     """
 
-    levels = (0.2, 0.4, 0.6, 0.8)
-    # Longer at the levels, it learns to dive.
-    training = {"ppo": PpoSettings(env_steps=1_200_000, levels=levels, levels_share=0.25)}
+    training = {"ppo": PpoSettings(env_steps=1_200_000)}
 
     _way = 1.0
 
     turns = Var("1", "full turns of each part since the episode began, positive forwards; 1 after a front flip", PARTS)
     spin = Var("rad/s", "angular velocity of the torso, positive forwards")
-
-    def reset(self, sim, draw):
-        """In the model's reference pose, with uniform noise of 0.005 on every position and velocity; at a lower
-        difficulty it is thrown up and spun forwards besides.
-        """
-        qpos, qvel = super().reset(sim, draw)
-        if draw.difficulty < 1.0:
-            thrown = (1.0 - draw.difficulty) * draw.uniform(0.0, (4.0, 10.0), 2)
-            qvel = torch.cat((qvel[:, :1], qvel[:, 1:3] + thrown, qvel[:, 3:]), 1)
-        return qpos, qvel
 
     @staticmethod
     def human_reward(

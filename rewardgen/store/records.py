@@ -196,9 +196,7 @@ class TrainerSettings(Frozen):
     randomise: tuple[str, ...] = ()
     """Ranges of the physics from which each training episode draws, as `friction=0.5:1.5`; evaluations vary nothing."""
     levels: tuple[float, ...] = ()
-    """Difficulties of the starts in the first part of training, equally long each; then it is 1."""
-    levels_share: float = Field(default=0.5, gt=0.0, le=1.0)
-    """Share of training that passes the levels."""
+    """Difficulties of the starts in the first half of training, equally long each; otherwise it is 1."""
     origin: str = ""
     """Sentence on the source of the settings, if neither the defaults nor the task."""
 

@@ -26,7 +26,7 @@ DEFAULT_TRAINER = "ppo"
 _NOISE_NOTE = "At first, actions scatter about the policy's with a standard deviation of {:g} times half their range."
 _BONUS_NOTE = "In the first four fifths of training, a bonus for rare observations is added to the reward."
 _PHYSICS_NOTE = "Each training episode draws factors on the physics, or a delay of actions in control steps: {}."
-_LEVELS_NOTE = "In the first {:.0f} % of training, episodes begin easier than the task's; evaluations never do."
+_LEVELS_NOTE = "In the first half of training, episodes begin easier than the task's; evaluations never do."
 USUAL = "usual"
 """Name of a trainer's defaults where settings race."""
 _SAC = "sac"
@@ -149,7 +149,7 @@ def learner_notes(trainer: str, settings: TrainerSettings) -> str:
         settings.origin,
         _BONUS_NOTE if getattr(settings, "bonus", None) else "",
         _PHYSICS_NOTE.format(words(settings.randomise)) if settings.randomise else "",
-        _LEVELS_NOTE.format(100 * settings.levels_share) if settings.levels else "",
+        _LEVELS_NOTE if settings.levels else "",
     )
     return " ".join(filter(None, notes))
 

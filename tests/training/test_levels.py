@@ -20,17 +20,16 @@ MAZE = lasting_reference("maze_detour")
 LEVELS = TINY.model_copy(update={"levels": (0.2, 0.6)})
 
 
-def test_levels_are_equally_long_and_the_task_itself_follows():
-    passed = [difficulty((0.2, 0.6), number / 4) for number in range(8)]
+def test_the_first_half_of_a_training_passes_the_levels_equally_long_and_the_second_is_the_task_itself():
+    passed = [difficulty((0.2, 0.6), number / 8) for number in range(8)]
     assert passed == [0.2, 0.2, 0.6, 0.6, 1.0, 1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize(("share", "told"), [(0.5, [0.2, 0.2, 0.6, 1.0, 1.0]), (0.8, [0.2, 0.2, 0.2, 0.6, 0.6])])
-def test_episodes_begin_easier_in_a_share_of_the_training_and_then_as_in_the_task(share, told, tmp_path, monkeypatch):
+def test_episodes_of_a_training_begin_easier_at_first_and_as_in_the_task_at_last(tmp_path, monkeypatch):
     eased = []
     monkeypatch.setattr(SimulatorEnv, "ease", lambda envs, value: eased.append(value))
-    policies(tmp_path / "levels", {"a": NEAR}, LEVELS.model_copy(update={"levels_share": share}), MAZE)
-    assert eased == told
+    policies(tmp_path / "levels", {"a": NEAR}, LEVELS, MAZE)
+    assert eased == [0.2, 0.2, 0.6, 1.0, 1.0]
 
 
 def test_easier_starts_of_the_maze_lie_on_the_way_before_the_goal():

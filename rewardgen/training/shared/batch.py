@@ -105,7 +105,7 @@ class SliceBatch:
         phases = evaluation_updates(updates, settings.evaluation_phases)
         for number in range(1, updates + 1):
             if settings.levels:
-                self._envs.ease(difficulty(settings.levels, (number - 1) / updates / settings.levels_share))
+                self._envs.ease(difficulty(settings.levels, (number - 1) / updates))
             self._improve()
             self._drop_ended()
             if number in phases and self._slices.training:
@@ -147,9 +147,9 @@ class SliceBatch:
                 part.keep(kept)
 
 
-def difficulty(levels: Sequence[float], passed: float) -> float:
-    """Difficulty of starts after a share of the time for levels: they are equally long, and 1 follows."""
-    return (*levels, 1.0)[min(int(passed * len(levels)), len(levels))]
+def difficulty(levels: Sequence[float], done: float) -> float:
+    """Difficulty of starts after a share of the training: the levels in the first half, equally long each, then 1."""
+    return (*levels, 1.0)[min(int(2.0 * done * len(levels)), len(levels))]
 
 
 def evaluation_updates(updates: int, phases: int) -> list[int]:
