@@ -9,17 +9,18 @@ import pytest
 from rewardgen.analyzer.flags import DETECTORS
 from rewardgen.core.files import write_atomic
 from rewardgen.core.statistics import Interval
-from rewardgen.llm.archive import read_call
+from rewardgen.llm.archive import ArchivedCall, read_call
 from rewardgen.report import closing, page
 from rewardgen.report.answer import answer_of
 from rewardgen.report.closing import close_run
 from rewardgen.report.ledger import spent
 from rewardgen.report.page import report_html
 from rewardgen.report.reward_report import GAMING, reward_report
-from rewardgen.report.transcripts import read_calls
+from rewardgen.report.transcripts import call_data, read_calls
 from rewardgen.store.comparisons import mirrored
 from rewardgen.store.history import History
 from rewardgen.store.judgement_records import Judgement
+from rewardgen.store.messages import LLMRequest, Message, Picture
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.view.comparisons import comparison_facts
 from tests.cli.conftest import write_run
@@ -53,6 +54,12 @@ def test_a_report_can_be_written_at_any_moment_of_a_run(folder):
         assert data_of(html)["run"] == RUN_ID
         links = re.findall(r'href="#([^"]+)"', re.search(r"<nav.*?</nav>", html, re.DOTALL)[0])
         assert links and all(f'id="{link}"' in html for link in links)
+
+
+def test_pictures_of_a_request_do_not_fill_the_report():
+    shown = Message(role="user", content="compare", pictures=(Picture(caption="left", png="AAAA"),))
+    request = LLMRequest(label="c0/judge/compare", messages=(shown,))
+    assert call_data(ArchivedCall(request=request))["messages"] == [{"role": "user", "content": "compare"}]
 
 
 def test_models_that_designed_in_turn_are_told_with_what_their_candidates_reached(folder):
