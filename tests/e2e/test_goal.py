@@ -112,7 +112,7 @@ def test_a_goal_check_says_what_it_waits_for(tmp_path, monkeypatch):
     listener.note = notes.append
     with pytest.raises(KeyboardInterrupt):
         start(config({"model": f"mailbox:{tmp_path / 'inbox'}"}), tmp_path / "runs", listener)
-    assert notes[-1] == f"goal check: waiting for a reply in {tmp_path / 'inbox'}/"
+    assert notes[-1] == f"goal check: asking mailbox:{tmp_path / 'inbox'}"
 
 
 def test_answers_that_cannot_be_read_cost_a_run_nothing(served, tmp_path):
