@@ -106,7 +106,7 @@ class PreferenceJudge:
         belief = believe(ids, [answers[number] for number in sorted(answers)])
         found = zip(ids, belief.mean.tolist(), belief.errors.tolist(), strict=True)
         ranks = [Rank(candidate_id=id, estimate=round(mean, 3), standard_error=error) for id, mean, error in found]
-        return Ranking(ranks=tuple(sorted(ranks, key=lambda rank: round(rank.estimate, 9), reverse=True)))
+        return Ranking(ranks=tuple(sorted(ranks, key=lambda rank: rank.estimate, reverse=True)))
 
 
 def judged_ids(records: Sequence[CandidateRecord]) -> list[str]:

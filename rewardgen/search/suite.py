@@ -226,7 +226,7 @@ class SuiteTable(Frozen):
 def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTable:
     """Build the table: for each task its strategies with their designers, then its own rewards; then all tasks."""
     tasks = list(dict.fromkeys(result.task for result in results))
-    reference = (cells[0].strategy, cells[0].designer) if cells else ("", "")
+    reference = cells[0].strategy, cells[0].designer
     rows = [row for task in tasks for row in _task_rows(reference, [each for each in results if each.task == task])]
     notes = _budget_notes(cells, rows)
     found = {(each.task, each.strategy, each.designer, each.seed) for each in results}

@@ -139,7 +139,6 @@ def test_a_slice_that_fails_is_a_result_and_the_next_one_is_not_disturbed(tmp_pa
     assert found["a"].final_fitness is not None  # by the clean worker, from the policy's file
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("agents", "env_steps"), [(3, 2_400), (5, 300_000)])
 def test_whole_rollouts_of_a_game_that_adds_envs_are_no_more_steps_than_allowed(agents, env_steps):
     settings = Sb3PpoSettings(env_steps=env_steps)
@@ -147,6 +146,7 @@ def test_whole_rollouts_of_a_game_that_adds_envs_are_no_more_steps_than_allowed(
     assert -(-env_steps // rollout) * rollout <= settings.max_env_steps
 
 
+@pytest.mark.slow
 def test_every_slice_of_a_worker_learns_from_a_buffer_of_its_own_steps_and_its_own_reward(tmp_path):
     far = CLOSE.replace("-position.abs()", "position.abs()")
     rewards = tuple(RewardSpec(candidate_id=id, source=source) for id, source in (("far", far), ("a", CLOSE)))
