@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from tests.report.browser import chromium, launched_chromium  # noqa: F401
 from tests.sandbox.confined import layers_here
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -6,7 +6,6 @@ import pytest
 
 from rewardgen.film.shooting import INSTALL_OPENGL, renderer
 from tests.e2e.command import POINT, SHORTER, history, start
-from tests.report.browser import chromium  # noqa: F401
 
 
 def address(running) -> str:
@@ -19,7 +18,7 @@ def address(running) -> str:
     raise AssertionError("".join(told))
 
 
-def test_an_interrupted_run_asks_again_and_ends_as_its_person_answers(chromium, tmp_path):  # noqa: F811
+def test_an_interrupted_run_asks_again_and_ends_as_its_person_answers(chromium, tmp_path):
     if renderer() is None:
         pytest.skip(INSTALL_OPENGL)
     running = start("run", POINT, *SHORTER, "--judge", "human", "--answers", "2", cwd=tmp_path)

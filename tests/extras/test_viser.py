@@ -14,7 +14,6 @@ from rewardgen.film.film import plan_of
 from rewardgen.film.shooting import recorded, takes_beside
 from rewardgen.film.viewers import VIEWERS
 from tests.film.test_films import CHOSEN, make_run
-from tests.report.browser import chromium  # noqa: F401
 
 SHAPES = """
 <mujoco>
@@ -90,7 +89,7 @@ def listening(port):
     return {line[1].split(":")[0] for line in lines if line[3] == "0A" and int(line[1].split(":")[1], 16) == port}
 
 
-def test_a_policy_moves_in_the_browser_beside_the_pay_of_its_components(chromium, tmp_path, capsys):  # noqa: F811
+def test_a_policy_moves_in_the_browser_beside_the_pay_of_its_components(chromium, tmp_path, capsys):
     folder, history = make_run(tmp_path)
     take = plan_of(folder, history, CHOSEN).take
     takes = takes_beside(folder, history, take)

@@ -20,8 +20,7 @@ ARGUMENTS = [
 
 
 @pytest.fixture(scope="module")
-def chromium():
-    """A browser for a module's tests."""
+def launched_chromium():
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("pages are tested in Chromium, which is not here: apt-get install chromium")
@@ -30,6 +29,14 @@ def chromium():
         browser = started.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def chromium(launched_chromium):
+    """A browser without pages; those of a test are closed after it, as films in them go on playing."""
+    yield launched_chromium
+    for context in launched_chromium.contexts:
+        context.close()
 
 
 class Opened:

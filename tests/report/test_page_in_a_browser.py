@@ -7,7 +7,7 @@ import pytest
 from rewardgen.report.page import report_html
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
-from tests.report.browser import Opened, chromium, serious, turn_to, wait_for  # noqa: F401
+from tests.report.browser import Opened, serious, turn_to, wait_for
 from tests.report.runs import SHOWN, compared, hostile, large
 from tests.ui.story import RUN_ID, events
 
@@ -26,7 +26,7 @@ def written(folder, history):
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_a_report_opens_without_a_fault_and_its_first_screen_answers(chromium, story_page, width, theme):  # noqa: F811
+def test_a_report_opens_without_a_fault_and_its_first_screen_answers(chromium, story_page, width, theme):
     opened = Opened(chromium, story_page, width, theme)
     page = opened.settled()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -40,7 +40,7 @@ def test_a_report_opens_without_a_fault_and_its_first_screen_answers(chromium, s
     assert opened.wrong == []
 
 
-def test_a_report_of_a_sentence_fits_a_phone_and_cuts_no_sentence(chromium, tmp_path):  # noqa: F811
+def test_a_report_of_a_sentence_fits_a_phone_and_cuts_no_sentence(chromium, tmp_path):
     history, sentence = (
         large(RunFolder(tmp_path / RUN_ID), 1, 2),
         f"It turns {'slowly and evenly, ' * 12}below 0.25 m/s.",
@@ -53,7 +53,7 @@ def test_a_report_of_a_sentence_fits_a_phone_and_cuts_no_sentence(chromium, tmp_
     assert page.locator(".facts .about").all_inner_texts() == [sentence, sentence]
 
 
-def test_the_tree_is_walked_with_arrow_keys_and_what_stands_below_follows(chromium, story_page):  # noqa: F811
+def test_the_tree_is_walked_with_arrow_keys_and_what_stands_below_follows(chromium, story_page):
     page = Opened(chromium, story_page).settled()
     page.locator("#tree button[aria-current=true]").focus()
     walked = []
@@ -65,7 +65,7 @@ def test_the_tree_is_walked_with_arrow_keys_and_what_stands_below_follows(chromi
     assert page.locator("#tree button[tabindex='0']").count() == 1
 
 
-def test_a_candidate_has_its_gates_repair_and_change_from_its_parent(chromium, story_page):  # noqa: F811
+def test_a_candidate_has_its_gates_repair_and_change_from_its_parent(chromium, story_page):
     page = Opened(chromium, story_page).settled()
     for id, words in (
         ("g00-k2", ["First version, rejected", "`import os` is not allowed".replace("`", "")]),
@@ -80,7 +80,7 @@ def test_a_candidate_has_its_gates_repair_and_change_from_its_parent(chromium, s
             assert each in shown, id
 
 
-def test_markup_commands_and_links_in_a_run_are_shown_as_text(chromium, tmp_path):  # noqa: F811
+def test_markup_commands_and_links_in_a_run_are_shown_as_text(chromium, tmp_path):
     folder = RunFolder(tmp_path / RUN_ID)
     opened = Opened(chromium, written(folder, hostile(folder)))
     page = opened.settled()
@@ -97,7 +97,7 @@ def test_markup_commands_and_links_in_a_run_are_shown_as_text(chromium, tmp_path
 
 @pytest.mark.slow
 def test_two_hundred_candidates_stay_under_five_megabytes_and_open_nearly_as_fast_as_two(
-    chromium,  # noqa: F811
+    chromium,
     story_page,
     tmp_path,
 ):
@@ -113,7 +113,7 @@ def test_two_hundred_candidates_stay_under_five_megabytes_and_open_nearly_as_fas
     assert page.locator("#tree button").count() == 200
 
 
-def test_the_theme_is_kept_and_print_shows_answer_code_tables_and_report_uncut(chromium, story_page):  # noqa: F811
+def test_the_theme_is_kept_and_print_shows_answer_code_tables_and_report_uncut(chromium, story_page):
     page = Opened(chromium, story_page).settled()
     page.locator("#theme").click()
     page.locator("#theme").click()
@@ -129,7 +129,7 @@ def test_the_theme_is_kept_and_print_shows_answer_code_tables_and_report_uncut(c
     assert background == "rgb(255, 255, 255)"
 
 
-def test_a_comparison_opens_without_a_fault(chromium, tmp_path):  # noqa: F811
+def test_a_comparison_opens_without_a_fault(chromium, tmp_path):
     file = tmp_path / "compare.html"
     file.write_text(compared("g01-k5", "g00-k1", "human"))
     opened = Opened(chromium, file, 390, "dark")

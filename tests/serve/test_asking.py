@@ -14,7 +14,7 @@ from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.comparisons import MOST_WORDS
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
-from tests.report.browser import chromium, serious  # noqa: F401
+from tests.report.browser import serious
 from tests.search.parts import Crew, a_search
 from tests.serve.asked import SECONDS, asking_run, until
 from tests.serve.test_server import HOSTILE, Client
@@ -200,7 +200,7 @@ def test_an_argument_that_is_no_port_is_refused(tmp_path, argument):
 class Browser:
     """The page in a browser, with what went wrong in it."""
 
-    def __init__(self, chromium, run, width=1280):  # noqa: F811
+    def __init__(self, chromium, run, width=1280):
         self.page = chromium.new_context(viewport={"width": width, "height": 800}).new_page()
         self.wrong = []
         self.page.on("console", lambda said: self.wrong.append(said.text) if said.type in ("error", "warning") else 0)
@@ -216,7 +216,7 @@ class Browser:
         return self.page.evaluate("[...document.querySelectorAll('video')].map((film) => film.currentTime)")
 
 
-def test_a_question_is_answered_by_key_and_by_button_with_a_reason(chromium, run):  # noqa: F811
+def test_a_question_is_answered_by_key_and_by_button_with_a_reason(chromium, run):
     browser = Browser(chromium, run)
     browser.question("0 answers")
     browser.page.keyboard.press("ArrowRight")
@@ -252,7 +252,7 @@ def brought_together(page):
     return False
 
 
-def test_films_play_together_and_the_shorter_one_holds_its_last_frame(chromium, run):  # noqa: F811
+def test_films_play_together_and_the_shorter_one_holds_its_last_frame(chromium, run):
     browser = Browser(chromium, run)
     browser.question()
     seen, end = [], time.monotonic() + 2 * max(SECONDS) + 2
@@ -282,7 +282,7 @@ def test_films_play_together_and_the_shorter_one_holds_its_last_frame(chromium, 
     assert browser.wrong == []
 
 
-def test_curves_of_two_variables_are_drawn_on_demand_with_one_scale_and_follow_the_films(chromium, run):  # noqa: F811
+def test_curves_of_two_variables_are_drawn_on_demand_with_one_scale_and_follow_the_films(chromium, run):
     browser = Browser(chromium, run)
     browser.question()
     page = browser.page
@@ -318,7 +318,7 @@ def test_curves_of_two_variables_are_drawn_on_demand_with_one_scale_and_follow_t
     assert browser.wrong == []
 
 
-def test_the_time_bar_seeks_by_pointer_and_by_arrows_and_no_seeking_answers(chromium, run):  # noqa: F811
+def test_the_time_bar_seeks_by_pointer_and_by_arrows_and_no_seeking_answers(chromium, run):
     browser = Browser(chromium, run)
     browser.question()
     page = browser.page
@@ -345,7 +345,7 @@ def test_the_time_bar_seeks_by_pointer_and_by_arrows_and_no_seeking_answers(chro
     assert [each.answer for each in run.history.comparisons] == ["left"] and browser.wrong == []
 
 
-def test_undo_shows_the_latest_question_again(chromium, run):  # noqa: F811
+def test_undo_shows_the_latest_question_again(chromium, run):
     browser = Browser(chromium, run)
     browser.question("0 answers")
     assert browser.page.is_disabled("#undo")
@@ -360,7 +360,7 @@ def test_undo_shows_the_latest_question_again(chromium, run):  # noqa: F811
 
 
 @pytest.mark.parametrize("width", [1280, 360])
-def test_the_page_fits_and_has_no_serious_fault_of_access(chromium, run, width):  # noqa: F811
+def test_the_page_fits_and_has_no_serious_fault_of_access(chromium, run, width):
     browser = Browser(chromium, run, width)
     browser.question()
     assert browser.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -370,7 +370,7 @@ def test_the_page_fits_and_has_no_serious_fault_of_access(chromium, run, width):
     assert serious(browser.page) == []
 
 
-def test_hostile_text_stays_text_and_no_name_or_result_is_on_the_page(chromium, tmp_path, monkeypatch):  # noqa: F811
+def test_hostile_text_stays_text_and_no_name_or_result_is_on_the_page(chromium, tmp_path, monkeypatch):
     with asking_run(tmp_path, monkeypatch, goal=HOSTILE) as run:
         until(lambda: run.url)
         run.history.card = run.history.card.model_copy(update={"description": f"{HOSTILE} in full", "name": HOSTILE})
@@ -384,7 +384,7 @@ def test_hostile_text_stays_text_and_no_name_or_result_is_on_the_page(chromium, 
         assert browser.wrong == []
 
 
-def test_a_page_whose_run_is_gone_says_how_to_go_on(chromium, run):  # noqa: F811
+def test_a_page_whose_run_is_gone_says_how_to_go_on(chromium, run):
     browser = Browser(chromium, run)
     browser.question()
     browser.page.route("**/state", lambda route: route.abort())
