@@ -13,7 +13,7 @@ from tests.e2e.command import history, rewardgen, run_folder
 RECORDED = Path(__file__).parent.parent / "recorded" / "hopper"
 EMPTY = Answer(text=None)
 VERDICT = '{"answer": "no", "why": "After so few steps it falls at once."}'
-SIZES = ["--no-films", "--candidates", 4, "--generations", 2, "--seeds", 1, "--leaders", 1, "--final-seeds", 1]
+SIZES = ["--no-films", "--candidates", 3, "--generations", 2, "--seeds", 1, "--leaders", 1, "--final-seeds", 1]
 SIZES += ["--env-steps", 1024, "--workers", 1]
 FAULTS = {
     1: Answer(status=429, text="slow down", headers={"Retry-After": "1"}),
@@ -74,7 +74,7 @@ def run(tmp_path_factory):
 
 def test_no_candidate_is_lost(run):
     found = history(run[0])
-    assert len(found.ids()) == 8
+    assert len(found.ids()) == 6
     for id in found.ids():
         record = found.record(id)
         assert record.fitness is not None or record.outcome, f"{id} has neither fitness nor a reason"

@@ -40,7 +40,7 @@ from tests.tasks.files import point
 def finished(tmp_path_factory):
     """The folder of a finished run and what the command said."""
     place = tmp_path_factory.mktemp("finished")
-    return place, process("run", POINT, *SHORT, "--json", cwd=place)
+    return place, rewardgen("run", POINT, *SHORT, "--json", cwd=place)
 
 
 def test_run_ends_with_a_reward_its_policy_and_numbers_from_fresh_seeds(finished):
@@ -155,6 +155,7 @@ def test_a_renamed_copy_of_a_run_cannot_be_continued_into_the_original(finished,
     assert folder.id in refused.value.hint
 
 
+@pytest.mark.slow
 def test_too_few_open_files_is_a_clear_error(tmp_path):
     limited = f"ulimit -n 20; exec {shlex.quote(sys.executable)} -m rewardgen run {shlex.quote(str(POINT))}"
     # With an empty cache: measuring a task with its transitions takes more files than all that follows.

@@ -96,6 +96,7 @@ def test_a_person_on_a_terminal_confirms_or_says_what_to_change(tmp_path, typed,
     assert all(f"{WORDS} Correction: make it slow" in each.read_text() for each in files)
 
 
+@pytest.mark.slow
 def test_a_correction_is_kept_when_the_corrected_draft_is_declined(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-local")
     with server(GOOD) as chat:

@@ -145,6 +145,7 @@ def test_time_that_is_up_leaves_the_drafts_that_other_settings_trained(tmp_path)
     assert race.chosen == "usual" and race.fitness == {"usual": 1.0, "dense": None}
 
 
+@pytest.mark.slow
 def test_a_run_without_a_human_reward_compares_settings_on_its_drafts_and_keeps_their_trainings(tmp_path):
     class Counts(SilentListener):
         trained, doing = 0, ""
