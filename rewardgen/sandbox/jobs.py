@@ -33,6 +33,7 @@ class Job(Frozen):
         device: Nested keys of the payload that lead to the name of the device.
         inputs: `module:function` from the payload to further readable files and folders. It runs before the worker is
             confined, and may run trusted code such as the user's task file.
+        preloaded: False where the module loads a large library that few runs need: each worker imports it then.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Job(Frozen):
     writes: tuple[str, ...] = ()
     device: tuple[str, ...] = ()
     inputs: str | None = None
+    preloaded: bool = True
 
 
 _JOBS: Registry[Job] = Registry("job")
@@ -64,8 +66,9 @@ def uses_gpu(job: Job, payload: dict[str, Any]) -> bool:
 
 
 def modules() -> list[str]:
-    """Return the modules of all registered jobs, in the order of registration."""
-    names = (target.partition(":")[0] for job in _JOBS for target in (job.function, job.inputs or ""))
+    """Return the modules of the registered jobs that are preloaded, in the order of registration."""
+    targets = (target for job in _JOBS if job.preloaded for target in (job.function, job.inputs or ""))
+    names = (target.partition(":")[0] for target in targets)
     return list(dict.fromkeys(filter(None, names)))
 
 

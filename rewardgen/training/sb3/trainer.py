@@ -10,7 +10,7 @@ from rewardgen.training.process_trainer import ProcessTrainer
 from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind
 from rewardgen.training.sb3.settings import Sb3PpoSettings, Sb3SacSettings, Sb3Td3Settings, tuned
 
-TRAIN_SB3 = register("train-sb3", "rewardgen.training.sb3.train_job:train_sb3_job", inputs=TASK_FILES)
+TRAIN_SB3 = register("train-sb3", "rewardgen.training.sb3.train_job:train_sb3_job", inputs=TASK_FILES, preloaded=False)
 
 _make = partial(ProcessTrainer, job=TRAIN_SB3)
 
