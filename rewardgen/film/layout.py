@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont
@@ -35,6 +36,7 @@ class Side(NamedTuple):
     so_far: Sequence[float]
 
 
+@cache
 def font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """Pillow's own font."""
     return ImageFont.load_default(size)
