@@ -6,7 +6,8 @@ from benchmarks.preferences import PreferenceOptions, bench_preferences
 RUN = Path(__file__).parents[2] / "benchmarks" / "evidence" / "pusher-best-of-n-0.tar.xz"
 
 
-def test_an_oracle_chooses_a_reward_that_the_fittest_does_not_lead(tmp_path):
+def test_an_oracle_chooses_a_reward_that_the_fittest_does_not_lead(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.preferences.KINDS", ("oracle",))
     with tarfile.open(RUN) as archive:
         archive.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
