@@ -8,7 +8,8 @@ import pytest
 
 from rewardgen.cli import doctor
 from rewardgen.core.extras import install_hint
-from tests.e2e.command import POINT, SHORTER, process
+from rewardgen.training.protocol import EXECUTORS
+from tests.e2e.command import POINT, SHORTER, rewardgen
 
 HALVING = '''
 """An executor that trains on this machine and leaves a note."""
@@ -43,10 +44,13 @@ def installed(tmp_path, monkeypatch):
     return install
 
 
-def test_a_run_trains_where_an_executor_of_an_installed_package_says(installed, tmp_path):
+def test_a_run_trains_where_an_executor_of_an_installed_package_says(installed, tmp_path, monkeypatch):
     installed(noting=HALVING)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.setattr("rewardgen.core.extras._problems", None)  # as in a process that has loaded none
     fewest = [part if part != "2" else "1" for part in SHORTER]
-    done = process("run", POINT, "--executor", "noting", *fewest, cwd=tmp_path)
+    done = rewardgen("run", POINT, "--executor", "noting", *fewest, cwd=tmp_path)
+    EXECUTORS.remove("noting")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "noted").read_text() == "ppo"
 
