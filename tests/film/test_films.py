@@ -167,9 +167,9 @@ def test_a_policy_that_is_not_there_is_told_with_a_way_on(tmp_path, id, seed, ki
 
 def test_without_opengl_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(shooting, "_RENDERERS", ("no_such_library",))
-    folder, history = make_run(tmp_path)
+    (tmp_path / "rollout").mkdir()
     with pytest.raises(UsageError, match="OpenGL renders nothing here") as error:
-        shoot(folder, history, [plan_of(folder, history, CHOSEN)], seconds=0.2)
+        shooting.render_all([{"name": "film"}], tmp_path, False, print)
     assert "apt install" in error.value.hint and renderer() is None
 
 
