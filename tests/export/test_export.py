@@ -149,7 +149,13 @@ def compute_reward(pole_upright, stage):
 """
 EYES_SCRIPT = """
 import sys
-sys.path.insert(0, "seeing")
+import torch
+sys.path.insert(0, "as-torch")
+import reward
+seen = reward.seen_besides({name: torch.ones((2, 1) if name == "action" else 2) for name in reward.SEES})
+assert seen.shape == (2, 5)
+del sys.modules["reward"]
+sys.path[0] = "seeing"
 import check
 import numpy as np
 import cartpole_env
@@ -174,19 +180,16 @@ print("eyes")
 def test_an_environment_shows_what_the_policy_saw_in_training_and_the_policy_acts_in_it(python, tmp_path):
     run = a_run(tmp_path, source=EYES, eyes=5)
     export(*run, CHOSEN, tmp_path / "seeing", "gymnasium")
+    export(*run, CHOSEN, tmp_path / "as-torch", "torch")
     told = python("-c", EYES_SCRIPT, cwd=tmp_path)
     assert "an episode of 250 steps equals the run" in told and "the policy acts as in the run" in told
     readme = (tmp_path / "seeing" / "README.md").read_text()
     assert "then 3 of `observe`: `push`, `angle`, `far`." in readme and told.endswith("eyes\n")
-    export(*run, CHOSEN, tmp_path / "torch", "torch")
-    readme = (tmp_path / "torch" / "README.md").read_text()
+    readme = (tmp_path / "as-torch" / "README.md").read_text()
     assert (
         "then 3 of `observe`" in readme
         and "`seen_besides(inputs, stage)` computes them, from the inputs of `SEES`" in readme
     )
-    inputs = "{name: torch.ones((2, 1) if name == 'action' else 2) for name in reward.SEES}"
-    script = f"import torch, reward; print(reward.seen_besides({inputs}).shape)"
-    assert "torch.Size([2, 5])" in python("-c", script, cwd=tmp_path / "torch")
 
 
 def test_an_environment_for_policies_that_are_blind_shows_the_tasks_observation_alone(python, tmp_path):
