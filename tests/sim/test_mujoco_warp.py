@@ -137,19 +137,7 @@ def test_contact_forces_first_read_after_steps_and_a_reset_are_zero(device):
     assert bool((sim.field("cfrc_ext") == 0).all())
 
 
-READ = (
-    "qpos",
-    "qvel",
-    "ctrl",
-    "time",
-    "xpos",
-    "xquat",
-    "cvel",
-    "site_xpos",
-    "actuator_force",
-    "sensordata",
-    "cfrc_ext",
-)
+READ = "qpos", "qvel", "ctrl", "time", "xpos", "xquat", "cvel", "site_xpos", "actuator_force", "sensordata", "cfrc_ext"
 
 
 def test_fields_before_and_after_a_step_are_those_of_mujoco_in_every_contact(lab):
