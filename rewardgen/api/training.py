@@ -17,7 +17,7 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.film.shooting import require_trust
 from rewardgen.search.lifecycle import SEEDS_PER_RUN
-from rewardgen.store.measurements import STARTS
+from rewardgen.store.measurements import STARTS, starts_of
 from rewardgen.store.names import is_candidate_id
 from rewardgen.store.records import BASELINES, CandidateResult, RewardSpec, SliceResult, Training
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, list_runs
@@ -51,6 +51,7 @@ class TrainedReward(Table):
         results: Training results, one per seed.
         notes: Sentences that warn against comparing the results.
         has_fitness: False if the task has no fitness.
+        starts: Starts from which each policy was measured.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class TrainedReward(Table):
         results: Sequence[SliceResult],
         notes: Sequence[str],
         has_fitness: bool = True,
+        starts: int = STARTS,
     ) -> None:
         self.path = path
         self.id = reward.candidate_id
@@ -67,6 +69,7 @@ class TrainedReward(Table):
         self.result = CandidateResult(candidate_id=self.id, slices=tuple(results))
         self.notes = tuple(notes)
         self.has_fitness = has_fitness
+        self._starts = starts
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -81,7 +84,8 @@ class TrainedReward(Table):
     def success(self) -> Interval | None:
         """Success rate with a 95 % interval; None if a seed failed."""
         rates = [slice.final_success_rate for slice in self.result.slices if slice.final_success_rate is not None]
-        return proportion_interval(rates, STARTS) if self.fitness and len(rates) == len(self.result.slices) else None
+        whole = self.fitness and len(rates) == len(self.result.slices)
+        return proportion_interval(rates, self._starts) if whole else None
 
     @property
     def policies(self) -> dict[int, Path]:
@@ -194,7 +198,9 @@ def train(
         on_progress(message if order.has_fitness else {**message, "fitness": None})
 
     results = train_reward(order, range(first, first + seeds), place, on_progress=told, anew=anew)
-    return TrainedReward(place, order.reward, results, notes, order.has_fitness)
+    return TrainedReward(
+        place, order.reward, results, notes, order.has_fitness, starts_of(order.names.agents if order.names else ())
+    )
 
 
 def _run(target: Named, runs_dir: Path) -> Reference:

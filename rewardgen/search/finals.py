@@ -21,7 +21,7 @@ from rewardgen.search.context import Context, ablations
 from rewardgen.search.evaluating import train
 from rewardgen.search.requests import feedback_for
 from rewardgen.store.history import ABLATED, FinalRow, History, SeedRound, Summary, is_ablation
-from rewardgen.store.measurements import STARTS
+from rewardgen.store.measurements import starts_of
 from rewardgen.store.records import BASELINES, CandidateResult
 
 
@@ -151,6 +151,7 @@ def summarise(reason: str, history: History) -> Summary:
     }
     baseline = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
     scale = human_scale(values)
+    starts = starts_of(history.card.agents if history.card else ())
     told = chosen and not history.has_fitness and _preferred(history, chosen)
     conclusion = [told or _conclusion(chosen, estimates, against, looks, results, scale is not None)]
     conclusion += [_about_failed(history), _about_init(history, chosen, estimates, looks)]
@@ -158,7 +159,7 @@ def summarise(reason: str, history: History) -> Summary:
     return Summary(
         reason=reason,
         chosen=chosen,
-        rows=tuple(_row(id, result, estimates, scale) for id, result in results.items()),
+        rows=tuple(_row(id, result, estimates, scale, starts) for id, result in results.items()),
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
         difference=looks[baseline].difference if baseline in looks else None,
@@ -181,7 +182,7 @@ def human_scale(values: Mapping[str, Sequence[float]]) -> tuple[float, float] | 
 
 
 def _row(
-    id: str, result: CandidateResult, estimates: Mapping[str, Interval], scale: tuple[float, float] | None
+    id: str, result: CandidateResult, estimates: Mapping[str, Interval], scale: tuple[float, float] | None, starts: int
 ) -> FinalRow:
     fitness = estimates.get(id)
     rates = [run.final_success_rate for run in result.slices if run.final_success_rate is not None]
@@ -189,7 +190,7 @@ def _row(
         candidate_id=id,
         fitness=fitness,
         success_rate=result.success_rate if fitness else None,
-        success_interval=proportion_interval(rates, STARTS) if fitness and len(rates) == len(result.slices) else None,
+        success_interval=proportion_interval(rates, starts) if fitness and len(rates) == len(result.slices) else None,
         parts=result.parts if fitness else {},
         human_normalised=human_normalised(fitness.value, *scale) if fitness and scale else None,
         seeds=len(result.slices),

@@ -22,6 +22,12 @@ MOST_ROWS = 256
 STARTS = 16
 """Starts from which the clean evaluation measures each policy; the same for all policies with a seed."""
 
+
+def starts_of(agents: Collection[str]) -> int:
+    """Return the number of starts of a policy's clean evaluation: the agents of a game share one."""
+    return max(1, STARTS // max(1, len(agents)))
+
+
 Measure = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
 """A number with room for sums of float32 values; its square is finite."""
 Count = Annotated[int, Field(ge=0, le=1 << 62)]

@@ -51,6 +51,7 @@ def test_tensorboard_reads_curves_fitness_and_finals_from_the_runs_folder(tmp_pa
         assert values(f"{phase}/{id}/seed-{seed}/fitness") == curve
     trained = {place for place, id in enumerate(history.ids()) if (one := history.result("search", id)) and one.fitness}
     assert {step for step, _ in values("search/fitness")} == trained
+    assert values("search/best")[-1] == (max(trained), pytest.approx(history.ranking.best.estimate))
     for row in history.summary.rows:
         if row.fitness:
             assert values(f"finals/{row.candidate_id}/fitness") == [(row.seeds, pytest.approx(row.fitness.value))]

@@ -128,6 +128,13 @@ def test_a_run_that_failed_tells_what_to_do_and_offers_no_film_that_cannot_be_ma
     assert "No film: there is no file of a policy." in html and "rewardgen film" not in html.split("<nav")[1][:9000]
 
 
+def test_agents_of_one_game_share_a_start():
+    history = changed()
+    assert "16 starts each" in answer_of(history, "finished").sure
+    history.card = history.card.model_copy(update={"agents": ("a_0", "a_1", "b_0")})
+    assert "5 starts each" in answer_of(history, "finished").sure
+
+
 def with_success(*rates):
     """A finished run whose chosen reward succeeds so often on its fresh seeds; None where the task has no success."""
     history = changed(against_human="above")

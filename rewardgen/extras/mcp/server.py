@@ -81,8 +81,10 @@ def make_server() -> MCPServer[Session]:
     async def lifespan(server: MCPServer) -> AsyncIterator[Session]:
         for number in (SIGINT, SIGTERM, SIGHUP):  # by which some clients leave
             signal(number, end)
-        yield session
-        session.leave()
+        try:
+            yield session
+        finally:
+            session.leave()
 
     session = Session()
     tools = Tools(session)

@@ -145,11 +145,12 @@ def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float
                 yield {f"{place}/{name}": value for name, value in values.items()}, "env_steps", point["env_steps"]
             result, ids = history.result(phase, trained["candidate_id"]), history.ids()
             if phase == "search" and result and result.fitness is not None and trained["candidate_id"] in ids:
-                best = history.ranking.best
                 values = {"search/fitness": result.fitness} if history.has_fitness else {}
                 values |= {"search/success_rate": result.success_rate} if result.success_rate is not None else {}
-                values |= {"search/best": best.estimate} if best else {}
                 yield values, "candidate", ids.index(trained["candidate_id"])
+        case "ranked" | "generation-finished" if best := history.ranking.best:
+            trained = [place for place, id in enumerate(history.ids()) if history.result("search", id)]
+            yield {"search/best": best.estimate}, "candidate", max(trained, default=0)
         case "usage":
             usage = history.usage
             values = {"usage/tokens": float(usage.prompt_tokens + usage.completion_tokens)}
