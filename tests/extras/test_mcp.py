@@ -3,18 +3,21 @@
 import asyncio
 import base64
 import io
+import json
 import os
+import subprocess
 import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
 from signal import SIGTERM
+from subprocess import PIPE
 
 import pytest
 from PIL import Image
 
 from rewardgen.cli.app import main
-from tests.e2e.command import POINT, rewardgen
+from tests.e2e.command import POINT, REWARDGEN, rewardgen
 from tests.tasks.drafts import draft
 from tests.tasks.test_sketches import nine, reply
 
@@ -230,6 +233,22 @@ def test_jobs_are_interrupted_when_the_agent_leaves_and_a_run_can_be_resumed(tmp
     while "interrupted" not in (listed := rewardgen("runs", "list", cwd=tmp_path).stdout) and time.monotonic() < ends:
         time.sleep(0.2)
     assert "interrupted" in listed
+
+
+def test_a_client_that_leaves_before_its_answer_is_no_crash(tmp_path):
+    def message(method, **fields):
+        return json.dumps({"jsonrpc": "2.0", "method": method, **fields}) + "\n"
+
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    with subprocess.Popen([*REWARDGEN, "mcp"], cwd=tmp_path, text=True, stdin=PIPE, stdout=PIPE, stderr=PIPE) as server:
+        server.stdin.write(message("initialize", id=1, params=hello))
+        server.stdin.flush()
+        assert "serverInfo" in server.stdout.readline()
+        server.stdin.write(message("notifications/initialized"))
+        server.stdin.write(message("tools/call", id=2, params={"name": "list_tasks", "arguments": {}}))
+        server.stdout.close()
+        server.stdin.close()
+        assert (server.wait(60), server.stderr.read()) == (0, "")
 
 
 def test_a_stopped_job_says_how_to_go_on(tmp_path):

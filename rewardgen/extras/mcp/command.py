@@ -13,7 +13,10 @@ def serve() -> None:
         from rewardgen.extras.mcp.server import make_server
     except ImportError as error:
         raise UsageError(f"`rewardgen mcp` needs the package mcp: {error}", install_hint("mcp")) from error
-    make_server().run("stdio")
+    try:
+        make_server().run("stdio")
+    except* BrokenPipeError:  # an answer to a client that has left
+        pass
 
 
 PROTOCOLS.register("mcp", serve)
