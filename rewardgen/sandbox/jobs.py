@@ -33,7 +33,7 @@ class Job(Frozen):
         device: Nested keys of the payload that lead to the name of the device.
         inputs: `module:function` from the payload to further readable files and folders. It runs before the worker is
             confined, and may run trusted code such as the user's task file.
-        preloaded: False where the module loads a large library that few runs need: each worker imports it then.
+        preloaded: False where the module loads a large library that few runs need; then each worker imports the module.
     """
 
     name: str

@@ -111,11 +111,11 @@ def test_on_a_device_too(tmp_path):
         pytest.param("cartpole", USUAL, id="cartpole-usual"),
         pytest.param("walker2d", ODD, id="walker2d-odd"),
         pytest.param("cartpole", USUAL.model_copy(update=RND), id="cartpole-rnd", marks=pytest.mark.slow),
-        pytest.param("walker2d", ODD.model_copy(update=RND), id="walker2d-odd-rnd", marks=pytest.mark.slow),
+        pytest.param("walker2d", ODD.model_copy(update=RND), id="walker2d-odd-rnd"),
         pytest.param("walker2d", ODD.model_copy(update=COUNT), id="walker2d-odd-count"),
         pytest.param("cartpole", SAC, id="cartpole-sac", marks=pytest.mark.slow),
         pytest.param("walker2d", ODD_SAC, id="walker2d-odd-sac"),
-        pytest.param("hopper", FIVE_SAC, id="hopper-five-sac", marks=pytest.mark.slow),
+        pytest.param("hopper", FIVE_SAC, id="hopper-five-sac"),
     ],
 )
 def test_a_slice_trains_to_the_same_bits_alone_and_among_others(tmp_path, task, settings):
