@@ -17,6 +17,7 @@ from rewardgen.report.ledger import spent
 from rewardgen.report.page import report_html
 from rewardgen.report.reward_report import GAMING, reward_report
 from rewardgen.report.transcripts import call_data, read_calls
+from rewardgen.search.finals import summarise
 from rewardgen.store.comparisons import mirrored
 from rewardgen.store.history import History
 from rewardgen.store.judgement_records import Judgement
@@ -129,10 +130,13 @@ def test_a_run_that_failed_tells_what_to_do_and_offers_no_film_that_cannot_be_ma
 
 
 def test_agents_of_one_game_share_a_start():
-    history = changed()
+    history = with_success(0.5, 0.5625, 0.5)
+    chosen, alone = history.summary.chosen, summarise("", history)
     assert "16 starts each" in answer_of(history, "finished").sure
     history.card = history.card.model_copy(update={"agents": ("a_0", "a_1", "b_0")})
     assert "5 starts each" in answer_of(history, "finished").sure
+    of_one, of_three = (each.row(chosen).success_interval for each in (alone, summarise("", history)))
+    assert of_three.low < of_one.low < of_one.high < of_three.high
 
 
 def with_success(*rates):
