@@ -171,7 +171,7 @@ def _overview(result: CandidateResult, chosen: SliceResult, card: TaskCard) -> s
         lines.append(f"{some} episodes ended by: {ended}")
     if not card.has_fitness:
         return "\n".join([*lines, "below: episodes of one of them"])
-    measured = f"fitness {number(chosen.final_fitness or 0.0)}"
+    measured = f"mean of its last two checkpoints: fitness {number(chosen.final_fitness or 0.0)}"
     measured += f", success {percent(chosen.final_success_rate)}" if rated else ""
     return "\n".join([*lines, f"below: the policy with the median fitness ({measured})"])
 

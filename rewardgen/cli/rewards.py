@@ -234,7 +234,7 @@ def _print_evaluation(evaluation: Evaluated) -> None:
     results().print(
         "in the run: of this checkpoint alone; a training's fitness is the mean of its last two", style="dim"
     )
-    if evaluation.task_changed:
+    if evaluation.task_changed and evaluation.fitness:
         results().print("\nthe task has changed since the run; the numbers are by the changed task", soft_wrap=True)
     outcome = f"{evaluation.id}: a policy could not be measured, so there is no fitness"
     if evaluation.fitness:

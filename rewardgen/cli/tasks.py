@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -70,7 +71,8 @@ def show(name: TaskName, /, *, json: Json = False) -> int:
         return 0
     console = results()
     console.print(card_page(card, formatted=console.is_terminal), soft_wrap=not console.is_terminal)
-    next_steps((f"run {name}", "searches for a reward"), (f"tasks check {name}", "checks the task itself"))
+    word = shlex.quote(name)
+    next_steps((f"run {word}", "searches for a reward"), (f"tasks check {word}", "checks the task itself"))
     return 0
 
 
@@ -102,10 +104,11 @@ def check(
     results().print(_report(file, report))
     if test:
         results().print(trial_page(test))
+    word = shlex.quote(file)
     if report["problems"]:
-        next_steps((f"tasks check {file}", "after fixing them"))
+        next_steps((f"tasks check {word}", "after fixing them"))
     else:
-        next_steps((f"tasks show {file}", "shows the designer's view"), (f"run {file}", "searches for a reward"))
+        next_steps((f"tasks show {word}", "shows the designer's view"), (f"run {word}", "searches for a reward"))
     return int(failed)
 
 

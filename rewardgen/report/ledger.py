@@ -27,7 +27,7 @@ def spent(history: History, calls: Calls) -> list[Line]:
     lines = [
         ("Time", duration(history.elapsed_s)),
         ("Trainings", f"{len(trained)}, of {len({id for _, id, _ in trained})} rewards"),
-        ("Control steps", f"{history.spent_steps:,}"),
+        ("Control steps", f"{history.spent_steps:,}{_raced(history)}"),
     ]
     usage = history.usage
     if usage.calls or (history.config and history.config.model != BUILTIN):
@@ -37,6 +37,10 @@ def spent(history: History, calls: Calls) -> list[Line]:
     else:
         lines.append(("Language model calls", "none: the built-in designer needs none"))
     return lines
+
+
+def _raced(history: History) -> str:
+    return f", {history.race.env_steps:,} of them to choose settings" if history.race else ""
 
 
 def _designers(history: History, calls: Calls) -> list[Line]:

@@ -276,8 +276,16 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
     size = int(model.sensor_dim[index])
     if name and not name.startswith(OWN_SENSORS):
         unit, message = _SENSORS.get(kind, ("1", kind.lower()))
+        if unit.startswith("rad") and _is_slide(model, index):
+            unit = unit.replace("rad", "m")
         parts = () if size == 1 else _XYZW.get(size, tuple(f"value_{number}" for number in range(size)))
         yield name, "robot", Sensor(name, unit, f"{message}, as the model's sensor {name} tells it", parts)
+
+
+def _is_slide(model: mujoco.MjModel, sensor: int) -> bool:
+    """True if a sensor is of a joint that slides."""
+    slide, of_joint = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtObj.mjOBJ_JOINT)
+    return model.sensor_objtype[sensor] == of_joint and model.jnt_type[model.sensor_objid[sensor]] == slide
 
 
 def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[tuple[float, ...], ...]]:

@@ -24,7 +24,7 @@ from rewardgen.sim.contract import Problem, noted
 from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_policies
 from rewardgen.sim.transitions import between
 from rewardgen.sim.variables import Flip, Outside, Pair, Shift, Var, Wrap, variables_of
-from rewardgen.sim.vec_env import Step, VecEnv
+from rewardgen.sim.vec_env import DIVERGED, Step, VecEnv
 from rewardgen.store.comparisons import TERMINATED, Signal
 from rewardgen.store.records import PolicyProbe, TrainerSettings
 from rewardgen.tasks.card import PROBE_ENVS, probe
@@ -117,7 +117,11 @@ def _check_episodes(task: Task, checked: Checked, note: Note) -> None:
         if infinite:
             message = f"the observation is not finite at step {infinite[0]} with {name} actions"
             problems.append(Problem(message, _FINITE_HINT))
-    notes += _degree_notes(task, {cause for recording in recordings for cause in recording.endings})
+    met = {cause for recording in recordings for cause in recording.endings}
+    notes += _degree_notes(task, met)
+    if DIVERGED in met:
+        hint = "often an actuator's range in degrees where the model means radians, or a time step that is too long"
+        notes.append(Problem("the physics diverges in some of these episodes", hint))
     measured["control_steps_per_second"] = round(steps / (time.perf_counter() - started))
     problems += baseline_problems(task, recordings)
     faults = metric_problems(task)

@@ -139,6 +139,15 @@ def test_ball_joints_mocap_bodies_and_names_that_two_things_have_are_in_the_cata
     assert found.objects == ("ball",)
 
 
+def test_a_sensor_of_a_joint_that_slides_is_in_metres(tmp_path):
+    sensors = "".join(f'<jointvel name="{joint}_speed" joint="{joint}"/>' for joint in ("swing", "rail"))
+    model = TABLE.replace('axis="0 0 1"/>', 'axis="0 0 1"/><joint name="rail" type="slide"/>')
+    model = model.replace("<keyframe>", f"<sensor>{sensors}</sensor><keyframe>").replace(".3 0", ".3 0 0")
+    (tmp_path / "railed.xml").write_text(model)
+    units = {each.name: each.unit for each in catalogue(tmp_path / "railed.xml").entries}
+    assert (units["swing_speed"], units["rail_speed"]) == ("rad/s", "m/s")
+
+
 @pytest.mark.parametrize(
     "reference, told",
     [

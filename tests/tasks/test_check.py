@@ -129,6 +129,13 @@ def test_a_start_that_is_always_the_same_is_sound(tmp_path, start):
     assert problems(tmp_path, ("draw.uniform(-1.0, 1.0, 1), draw.uniform(-0.01, 0.01, 1)", start)) == []
 
 
+def test_a_model_whose_physics_diverges_is_noted(tmp_path):
+    notes = check(point(tmp_path, model=('gear="4"', 'gear="1e13"')))["notes"]
+    assert [note["what"] for note in notes if "diverges" in note["what"]] == [
+        "the physics diverges in some of these episodes"
+    ]
+
+
 @pytest.mark.parametrize("bound", ["45.0", "1.5"])
 def test_an_end_that_nothing_meets_and_that_looks_like_degrees_is_noted(tmp_path, bound):
     code = POINT.read_text()
