@@ -37,7 +37,13 @@ def draw(runs: Sequence[StudyRun], folder: Path) -> None:
     """
     of_tasks = [run for run in runs if run.way in WAYS]
     with rc_context(
-        {"svg.hashsalt": "rewardgen", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+        {
+            "svg.hashsalt": "rewardgen",
+            "svg.fonttype": "none",
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+        }
     ):
         for name, picture in (("fitness", _draw_fitness), ("course", _draw_course), ("gates", _draw_gates)):
             picture(runs if picture is _draw_gates else of_tasks).savefig(
