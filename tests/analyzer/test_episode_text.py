@@ -95,7 +95,7 @@ def test_the_text_has_a_typical_and_the_worst_episode_of_the_typical_policy(tmp_
     kept = [KeptEpisode(fitness=f, success=f > 0.3, steps=s, ending=e) for f, s, e in ((0.9, 31, "time limit"),) * 2]
     text = told(tmp_path, *kept, KeptEpisode(fitness=0.1, success=False, steps=10, ending="left the rail"))
     assert "parts of the fitness, over all of them: near 0.5\n" in text
-    assert "below: the policy with the median fitness (fitness 0.5, success" in text
+    assert "below: the policy with the median fitness (mean of its last two checkpoints: fitness 0.5, success" in text
     assert "fitness of each: 0.2, 0.5" in text and "ended by: time limit 67 %, left the rail 33 %" in text
     assert "a typical episode, the median by fitness: fitness 0.9, success, 31 of 60 steps = 1.24 s" in text
     assert (
