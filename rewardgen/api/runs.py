@@ -22,7 +22,6 @@ from rewardgen.search import lifecycle
 from rewardgen.serve import asking as _asking  # noqa: F401  (registers the judge `human`)
 from rewardgen.store.history import History, Phase, Status, Summary, status_of
 from rewardgen.store.journal import Listener, SilentListener
-from rewardgen.store.measurements import starts_of
 from rewardgen.store.records import CandidateResult, Verdict
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run
 from rewardgen.ui.console import messages
@@ -88,8 +87,7 @@ class RunCandidate:
         """Success rate with a 95 % interval; None if training failed or did not happen."""
         rates = [slice.final_success_rate for slice in self.result.slices] if self.result and self.fitness else []
         measured = [rate for rate in rates if rate is not None]
-        agents = self.history.card.agents if self.history.card else ()
-        return proportion_interval(measured, starts_of(agents)) if measured else None
+        return proportion_interval(measured, self.history.starts) if measured else None
 
     @property
     def policy_path(self) -> Path | None:

@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 from rewardgen.core.formatting import bounds, count, number, percent, with_interval, with_spread
 from rewardgen.core.statistics import Interval, Standing, difference_interval
 from rewardgen.store.history import ABLATED, FinalRow, History, Status
-from rewardgen.store.measurements import starts_of
 from rewardgen.store.records import BASELINES
 from rewardgen.view.facts import chosen_row
 from rewardgen.view.progress import doubts
@@ -71,8 +70,7 @@ def answer_of(history: History, status: Status) -> FirstScreen:
     if row is None or row.failure:
         return answer._replace(headline=summary.conclusion, tone="bad")
     headline, tone = _verdict(history, row)
-    starts = starts_of(history.card.agents if history.card else ())
-    seeds = f"{count(row.seeds, 'fresh seed')} that the search never saw, {count(starts, 'start')} each"
+    seeds = f"{count(row.seeds, 'fresh seed')} that the search never saw, {count(history.starts, 'start')} each"
     sure = f"Measured on {seeds}, in a process that never loads generated code. Brackets hold 95 % intervals."
     if not history.has_fitness:
         sure = f"Trained on {count(row.seeds, 'fresh seed')}. The task has no fitness: look at the films."

@@ -40,7 +40,8 @@ def spent(history: History, calls: Calls) -> list[Line]:
 
 
 def _raced(history: History) -> str:
-    return f", {history.race.env_steps:,} of them to choose settings" if history.race else ""
+    steps = history.race.env_steps if history.race else 0
+    return f", {steps:,} of them to choose settings" if steps else ""
 
 
 def _designers(history: History, calls: Calls) -> list[Line]:

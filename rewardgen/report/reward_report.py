@@ -12,7 +12,6 @@ from rewardgen.core.formatting import count, number
 from rewardgen.llm.prompts import UNCHECKED
 from rewardgen.reward.signature import read_signature
 from rewardgen.store.history import History
-from rewardgen.store.measurements import starts_of
 from rewardgen.store.records import CandidateRecord
 
 GAMING = (
@@ -106,7 +105,7 @@ def _untested(history: History, record: CandidateRecord | None) -> list[str]:
     summary, config, card = history.summary, history.config, history.card
     assert config is not None and card is not None
     lines = ["Anything but the simulator: no hardware, and no disturbance, delay or sensor noise but the task's own."]
-    lines += [f"Starts beyond the {starts_of(card.agents)} of each seed, all drawn as the task draws them."]
+    lines += [f"Starts beyond the {history.starts} of each seed, all drawn as the task draws them."]
     lines += ["Another learner, other networks, or other settings of this one."]
     lines += ["The comparison with more steps of training (`--env-steps`)."]
     missing = [name for name in ("human", "sparse") if name not in history.baselines]

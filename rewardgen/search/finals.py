@@ -21,7 +21,6 @@ from rewardgen.search.context import Context, ablations
 from rewardgen.search.evaluating import train
 from rewardgen.search.requests import feedback_for
 from rewardgen.store.history import ABLATED, FinalRow, History, SeedRound, Summary, is_ablation
-from rewardgen.store.measurements import starts_of
 from rewardgen.store.records import BASELINES, CandidateResult
 
 
@@ -151,7 +150,6 @@ def summarise(reason: str, history: History) -> Summary:
     }
     baseline = next((id for id in opponents(history) if id in BASELINES), None) if chosen else None
     scale = human_scale(values)
-    starts = starts_of(history.card.agents if history.card else ())
     told = chosen and not history.has_fitness and _preferred(history, chosen)
     conclusion = [told or _conclusion(chosen, estimates, against, looks, results, scale is not None)]
     conclusion += [_about_failed(history), _about_init(history, chosen, estimates, looks)]
@@ -159,7 +157,7 @@ def summarise(reason: str, history: History) -> Summary:
     return Summary(
         reason=reason,
         chosen=chosen,
-        rows=tuple(_row(id, result, estimates, scale, starts) for id, result in results.items()),
+        rows=tuple(_row(id, result, estimates, scale, history.starts) for id, result in results.items()),
         against_human=against.get("human"),
         against_sparse=against.get("sparse"),
         difference=looks[baseline].difference if baseline in looks else None,

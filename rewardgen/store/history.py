@@ -15,7 +15,7 @@ from rewardgen.core.statistics import Interval, Standing
 from rewardgen.store.comparisons import Comparison
 from rewardgen.store.events import FORMAT, Event, read_events
 from rewardgen.store.judgement_records import GoalCheck, Judgement
-from rewardgen.store.measurements import Count
+from rewardgen.store.measurements import Count, starts_of
 from rewardgen.store.messages import Usage
 from rewardgen.store.names import AbsolutePath, BaselineId, CandidateId, Digest, FileName
 from rewardgen.store.origin import is_signed
@@ -428,6 +428,11 @@ class History:
     def is_own(self) -> bool:
         """True if this user started the run here, or agreed to its present configuration later."""
         return self.config is not None and is_signed(self.run_id, self.config, self.signature)
+
+    @property
+    def starts(self) -> int:
+        """Starts of each policy's clean evaluation."""
+        return starts_of(self.card.agents if self.card else ())
 
     @property
     def sandbox(self) -> SandboxMode:

@@ -276,7 +276,7 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
     size = int(model.sensor_dim[index])
     if name and not name.startswith(OWN_SENSORS):
         unit, message = _SENSORS.get(kind, ("1", kind.lower()))
-        if unit.startswith("rad") and _is_slide(model, index):
+        if _is_slide(model, index):
             unit = unit.replace("rad", "m")
         parts = () if size == 1 else _XYZW.get(size, tuple(f"value_{number}" for number in range(size)))
         yield name, "robot", Sensor(name, unit, f"{message}, as the model's sensor {name} tells it", parts)

@@ -83,8 +83,7 @@ def resolve_task(reference: str) -> Path:
             return path.resolve()
         close = nearest(path.name, [file.name for file in path.parent.glob("*.py")])
         hint = "give the path of an existing .py file, or see `rewardgen tasks list`"
-        if path.is_absolute():  # as in a run whose project has moved
-            hint = "put the file back there, or a link to where it is now"
+        hint += "; a run whose folder has moved needs a link at the old place"
         hint = f"did you mean `{path.with_name(close)}`?" if close else hint
         raise TaskError(f"there is no task file {reference}", hint)
     if Path(f"{path}.py").is_file():

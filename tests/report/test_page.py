@@ -19,7 +19,7 @@ from rewardgen.report.reward_report import GAMING, reward_report
 from rewardgen.report.transcripts import call_data, read_calls
 from rewardgen.search.finals import summarise
 from rewardgen.store.comparisons import mirrored
-from rewardgen.store.history import History
+from rewardgen.store.history import History, Race
 from rewardgen.store.judgement_records import Judgement
 from rewardgen.store.messages import LLMRequest, Message, Picture
 from rewardgen.store.run_folder import RunFolder
@@ -127,6 +127,13 @@ def test_a_run_that_failed_tells_what_to_do_and_offers_no_film_that_cannot_be_ma
     assert "The run failed: no server at http://x/v1." in html and "Start it." in html
     assert f"<code>rewardgen resume {RUN_ID}</code> continues it." in html
     assert "No film: there is no file of a policy." in html and "rewardgen film" not in html.split("<nav")[1][:9000]
+
+
+def test_steps_that_chose_the_settings_are_told_of_those_spent(folder):
+    history = Made(folder).history
+    assert dict(spent(history, {}))["Control steps"] == "0"
+    history.race = Race(chosen="dense", fitness={"dense": 0.5}, env_steps=17_408)
+    assert dict(spent(history, {}))["Control steps"] == "17,408, 17,408 of them to choose settings"
 
 
 def test_agents_of_one_game_share_a_start():
