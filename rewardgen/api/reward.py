@@ -113,7 +113,7 @@ class Reward:
                 raise UsageError(f"the reward `{self.name}` lacks `{variable}`", did_you_mean(variable, variables))
             values = torch.as_tensor(variables[variable], dtype=torch.float32)
             rows[name] = (torch.cat([values[:1], values[:-1]]) if variable != name else values).unsqueeze(1)
-        components = _in_time(lambda: price(self.program, rows)).components
+        components, _ = _in_time(lambda: price(self.program, rows))
         return {name: value[:, 0] for name, value in components.items()}
 
     def in_steps(self) -> RewardInSteps:

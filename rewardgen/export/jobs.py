@@ -55,7 +55,7 @@ def reward_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
         raise UsageError(f"the recorded transitions have no `{missing[0]}`", "they are of another task: delete them")
     columns = {name: arrays[_INPUT + name] for name in reads}
     inputs = {name: torch.from_numpy(value.astype(np.float32)) for name, value in columns.items()}
-    priced = price(program, {name: value.unsqueeze(1) for name, value in inputs.items()}).components
+    priced, _ = price(program, {name: value.unsqueeze(1) for name, value in inputs.items()})
     expected = priced.view(-1)
     module: dict[str, Any] = {"__name__": "reward"}
     exec(compile(reward_file(payload["source"]), "reward.py", "exec", dont_inherit=True), module)

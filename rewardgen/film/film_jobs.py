@@ -237,8 +237,8 @@ def components_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     last = sum(kept.lengths)
     begins = torch.zeros(last, 1, dtype=torch.bool)
     begins[0] = True
-    priced = price(compile_reward(reward.source), inputs, begins)
-    components = priced.components.view(-1)
+    priced, _ = price(compile_reward(reward.source), inputs, begins)
+    components = priced.view(-1)
     half = max(0, round(_SMOOTHED_S / payload["step_s"] / 2))
     ends = torch.tensor(payload["steps"])
     # A step's pay is shown at its end; a frame at the very beginning shows the first step's.

@@ -6,8 +6,7 @@ A program with memory keeps it in `carry`, which `price` returns for the next ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -17,21 +16,6 @@ from rewardgen.reward.contract import Components
 if TYPE_CHECKING:
     from rewardgen.reward.program import Program
 
-Constants = Mapping[str, float]
-_DEFAULTS: Constants = MappingProxyType({})
-
-
-class Priced(NamedTuple):
-    """Components of T steps of N envs, and the memory of the program after them.
-
-    Attributes:
-        components: Name to (T, N) float32, with their `total`.
-        carry: Argument of the next call.
-    """
-
-    components: Components
-    carry: Any
-
 
 @torch.no_grad()
 def price(
@@ -39,9 +23,9 @@ def price(
     inputs: Mapping[str, Tensor],
     begins: Tensor | None = None,
     carry: Any = None,
-    tunables: Constants = _DEFAULTS,
-) -> Priced:
-    """Price T steps of N envs.
+    tunables: Mapping[str, float] = {},
+) -> tuple[Components, Any]:
+    """Price T steps of N envs, and return the components, (T, N) each, and the `carry` of the next call.
 
     Arguments are those of `Program.price`, with any other inputs. By default an episode begins at step 0 without
     a `carry`.
@@ -53,10 +37,10 @@ def price(
         like = inputs[program.inputs[0]]
         begins = torch.zeros(like.shape[:2], dtype=torch.bool, device=like.device)
         begins[:1] = carry is None
-    return Priced(*program.price(inputs, begins, carry, tunables))
+    return program.price(inputs, begins, carry, tunables)
 
 
-def price_rows(program: Program, rows: Mapping[str, Tensor], tunables: Constants = _DEFAULTS) -> Components:
+def price_rows(program: Program, rows: Mapping[str, Tensor], tunables: Mapping[str, float] = {}) -> Components:
     """Price N unrelated transitions, each as an episode that stays there until its pay has settled.
 
     Rows hold every input of the reward, and any others, name to (N, ...) float32.
