@@ -18,7 +18,7 @@ from rewardgen.store.records import Finding
 
 if TYPE_CHECKING:
     from rewardgen.reward.contract import Components
-    from rewardgen.reward.staged_program import StagedProgram
+    from rewardgen.reward.program import StagedProgram
 
 _NOTABLE, _CLEAR = 0.02, 0.1
 """Share of the reward's spread from which on a loss or a gain is warned of, and rejected."""
