@@ -9,9 +9,10 @@ from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import lasting_reference, load_task
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.policies import load_policy
+from rewardgen.training.ppo.networks import initial
 from rewardgen.training.protocol import TRAINERS, TrainerSetup
 from rewardgen.training.sac.learner import SacLearner
-from rewardgen.training.sac.networks import StackedNetwork, drawn_actions, initial
+from rewardgen.training.sac.networks import StackedNetwork, drawn_actions
 from rewardgen.training.sac.replay import Replay, Sampled
 from rewardgen.training.sac.settings import SacJob, SacSettings
 from rewardgen.training.setup import card_for, settings_for, trainer_of

@@ -112,22 +112,18 @@ def initial_parameters(sizes: NetworkSizes, generators: Sequence[torch.Generator
 
     The last policy layer is small, as in Andrychowicz et al. 2021, "What Matters in On-Policy Reinforcement Learning?".
     """
-    return torch.stack([_initial_slice(sizes, generator, initial_std) for generator in generators])
+    policy, value = ((sizes.observation, *sizes.hidden, outputs) for outputs in (sizes.action, 1))
+    log_std = torch.full((sizes.action,), log(initial_std), device=generators[0].device)
+    slices = [(initial(policy, 0.01, source), initial(value, 1.0, source), log_std) for source in generators]
+    return torch.stack([torch.cat(parts) for parts in slices])
 
 
-def _initial_slice(sizes: NetworkSizes, generator: torch.Generator, initial_std: float) -> Tensor:
-    last = len(sizes.hidden)
-    parts = []
-    for name, shape in sizes.shapes().items():
-        part = torch.zeros(shape, device=generator.device)
-        if name.endswith("weight"):
-            head = 0.01 if name.startswith("policy") else 1.0
-            gain = head if name.split(".")[1] == str(last) else sqrt(2)
-            torch.nn.init.orthogonal_(part, gain, generator=generator)
-        elif name == "log_std":
-            part += log(initial_std)
-        parts.append(part.flatten())
-    return torch.cat(parts)
+def initial(widths: Sequence[int], gain: float, generator: torch.Generator) -> Tensor:
+    """Return parameters of a perceptron (P,): orthogonal weights, the last times `gain`, and zero biases."""
+    parts = [torch.zeros(shape, device=generator.device) for shape in layer_shapes("", widths).values()]
+    for weight in parts[::2]:
+        torch.nn.init.orthogonal_(weight, gain if weight is parts[-2] else sqrt(2), generator=generator)
+    return torch.cat([part.flatten() for part in parts])
 
 
 def log_probability(action: Tensor, mean: Tensor, log_std: Tensor) -> Tensor:

@@ -17,7 +17,8 @@ from torch.nn.functional import pad
 
 from rewardgen.training.mlp_policy import MlpPolicy
 from rewardgen.training.policies import InTurn
-from rewardgen.training.sac.networks import LINE, StackedNetwork, drawn_actions, initial
+from rewardgen.training.ppo.networks import initial
+from rewardgen.training.sac.networks import LINE, StackedNetwork, drawn_actions
 from rewardgen.training.sac.replay import Replay, Sampled
 from rewardgen.training.sac.settings import SacJob, SacSettings
 from rewardgen.training.shared.adam import StackedAdam

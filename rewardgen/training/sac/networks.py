@@ -7,12 +7,14 @@ others, as long as B is a multiple of `LINE` and the hidden layers are of half o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
-from math import log, pi, prod, sqrt
+from math import log, pi
 
 import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm, softplus
+
+from rewardgen.training.ppo.mlp import Weights
+from rewardgen.training.ppo.networks import layer_shapes, layers, views
 
 LINE = 32
 """Rows are a multiple of this, or a slice's last ones would be rounded otherwise than its first ones."""
@@ -25,16 +27,14 @@ class StackedNetwork:
     """S perceptrons of the same widths, with ReLU between the layers and, if `normalised`, LayerNorm before it."""
 
     def __init__(self, widths: Sequence[int], flat: Tensor, *, normalised: bool = False) -> None:
-        self._shapes = _shapes(widths)
+        self._shapes = layer_shapes("", widths)
         self._normalised = normalised
         self.flat = flat.detach().clone().requires_grad_()
         """All parameters (S, P)."""
 
-    def layers(self, flat: Tensor) -> list[tuple[Tensor, Tensor]]:
+    def layers(self, flat: Tensor) -> list[Weights]:
         """Weight (S, in, out) and bias (S, 1, out) of each layer, as views of parameters (S, P)."""
-        parts = flat.split([prod(shape) for shape in self._shapes], dim=1)
-        shaped = [part.view(len(flat), *shape) for part, shape in zip(parts, self._shapes, strict=True)]
-        return list(zip(shaped[::2], shaped[1::2], strict=True))
+        return layers(views(self._shapes, flat), "")
 
     def __call__(self, rows: Tensor, *, frozen: bool = False) -> Tensor:
         """Outputs (S, B, out) for inputs (S, B, in); `frozen` parameters get no gradient."""
@@ -45,21 +45,6 @@ class StackedNetwork:
                 rows = layer_norm(rows, rows.shape[-1:])
             rows = rows.relu()
         return torch.baddbmm(bias, rows, weight)
-
-
-def _shapes(widths: Sequence[int]) -> list[tuple[int, int]]:
-    return [shape for fan_in, fan_out in pairwise(widths) for shape in ((fan_in, fan_out), (1, fan_out))]
-
-
-def initial(widths: Sequence[int], gain: float, generator: torch.Generator) -> Tensor:
-    """Return parameters (P,): orthogonal weights, those of the last layer times `gain`, and zero biases."""
-    parts = []
-    for number, shape in enumerate(shapes := _shapes(widths)):
-        part = torch.zeros(shape, device=generator.device)
-        if number % 2 == 0:
-            torch.nn.init.orthogonal_(part, gain if number == len(shapes) - 2 else sqrt(2), generator=generator)
-        parts.append(part.flatten())
-    return torch.cat(parts)
 
 
 def drawn_actions(output: Tensor, noise: Tensor) -> tuple[Tensor, Tensor, Tensor]:
