@@ -45,6 +45,7 @@ from rewardgen.tasks.gym_variables import (
     success_key,
 )
 from rewardgen.tasks.loading import nearest_task
+from rewardgen.tasks.members import PACKAGE
 from rewardgen.tasks.protocol import Task
 
 if TYPE_CHECKING:
@@ -60,8 +61,6 @@ _MOST_STATES, _STARTS = 50, 5
 """States of the first episode, and starts of others, from which changing quantities are found."""
 _STANDING = 1e-4
 _SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
-_PACKAGE = __name__.removesuffix("tasks.gym_task")
-"""Prefix of this package's modules, also where they are copied into an export."""
 _OF_MODELS = ("model", "reset", "observe", "terminated", "ends", "edit_model", "scripted", "metric")
 """Members of tasks on MuJoCo models, which nothing reads in a task on an environment."""
 
@@ -120,7 +119,7 @@ class GymTask(Task):
 
     def __new__(cls) -> Self:
         """Make a task."""
-        classes = [base for base in cls.__mro__ if not base.__module__.startswith(_PACKAGE)]
+        classes = [base for base in cls.__mro__ if not base.__module__.startswith(PACKAGE)]
         if unread := [name for name in _OF_MODELS if any(name in vars(base) for base in classes)]:
             message = f"`{unread[0]}` is a member of tasks on MuJoCo models, and this task is on an environment"
             hint = "leave it out, or let `env` be a function that puts a wrapper around the environment"
@@ -233,8 +232,7 @@ class GymTask(Task):
         """Return what is read of the environment: the variables of the task file, or those on offer."""
         facts, declared = self.known(), self.declared()
         offered = not super().declared()
-        package = __name__.removesuffix("gym_task")  # differs in an exported environment
-        if offered and not type(self).variables.__module__.startswith(package):
+        if offered and not type(self).variables.__module__.startswith(PACKAGE):
             message = "`variables` is computed, and the class declares none, so nothing reads it"
             raise TaskError(message, 'declare what it returns: `height = Var("m", "height of the torso")`')
         quantities = _quantities(declared)
