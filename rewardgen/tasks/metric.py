@@ -32,7 +32,6 @@ from rewardgen.reward.contract import RESIDUAL
 from rewardgen.reward.pricing import price_rows
 from rewardgen.reward.program import RewardError, compile_reward
 from rewardgen.sim.episodes import Episode
-from rewardgen.tasks.members import own_program
 from rewardgen.tasks.protocol import FITNESS, METRIC, MOST_PARTS, SUCCESS, EpisodeMeasures, Task
 
 _TOGETHER = 251
@@ -86,28 +85,6 @@ class Metric:
                 value = low if low < -_SLACK else high
                 raise RewardError(f"the part `{name}` is {value:.3g}", None, "shape", _PARTS_HINT, name)
         return values
-
-
-def metric_of(task: Task) -> Metric | None:
-    """Return the metric of a task, or None without one.
-
-    Raises:
-        TaskError: The metric does not compile.
-    """
-    program = own_program(task, METRIC)
-    if program is None:
-        return None
-    try:
-        return Metric(program.source)
-    except RewardError as error:
-        raise metric_fault(task, error) from error
-
-
-def metric_fault(task: Task, error: RewardError) -> TaskError:
-    """Return an error in the metric of a task with the line of the task file."""
-    program = own_program(task, METRIC)
-    assert program is not None
-    return program.fault(error.line, error.message, error.hint)
 
 
 def metric_words(task: Task) -> dict[str, str]:

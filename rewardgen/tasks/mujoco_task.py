@@ -28,8 +28,8 @@ from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, MujocoSimu
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.sim_view import SimView, Start, floats_alone
 from rewardgen.sim.variables import Outside
-from rewardgen.tasks.members import MEASURED_HINT
-from rewardgen.tasks.metric import Metric, metric_fault, metric_of, metric_words
+from rewardgen.tasks.members import MEASURED_HINT, OwnProgram, own_program
+from rewardgen.tasks.metric import Metric, metric_words
 from rewardgen.tasks.protocol import FITNESS, METRIC, SUCCESS, EpisodeMeasures, Task
 
 
@@ -171,21 +171,26 @@ class MujocoTask(Task):
         Raises:
             TaskError: The metric does not compile, raised, or broke its contract; or the task measures twice.
         """
-        if self._metric is None:
+        if self._own_metric is None:
             return None
         try:
             return self._metric(episode)
         except RewardError as error:
-            raise metric_fault(self, error) from error
+            raise self._own_metric.fault(error.line, error.message, error.hint) from error
 
     @cached_property
-    def _metric(self) -> Metric | None:
-        metric = metric_of(self)
+    def _own_metric(self) -> OwnProgram | None:
+        program = own_program(self, METRIC)
         methods = [name for name in (FITNESS, SUCCESS) if self._defines(name)]
-        if metric and methods:
+        if program and methods:
             message = f"{self.path.name} has both `{METRIC}` and `{methods[0]}`"
             raise TaskError(message, f"keep one of them: `{METRIC}` returns `{methods[0]}` too")
-        return metric
+        return program
+
+    @cached_property
+    def _metric(self) -> Metric:
+        assert self._own_metric is not None
+        return Metric(self._own_metric.source)
 
     def _defines(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(MujocoTask, method)
