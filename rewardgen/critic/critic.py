@@ -12,7 +12,7 @@ from rewardgen.core.asynchrony import run_coroutine
 from rewardgen.critic.duplicates import find_duplicate, was_compared
 from rewardgen.critic.llm_review import Reader
 from rewardgen.critic.preference import (
-    EpisodeFile,
+    RecordedEpisode,
     check_preference,
     contradicted,
     kept_files,
@@ -80,13 +80,16 @@ class Critic:
         passed = [record for record in earlier if record.candidate.id not in findings and record.verdict.passed]
         not_available: tuple[str, ...] = ()
         if self._reviewer is not None and sound:
-            files = _ranked_files(earlier) if ranks else []
+            files = kept_files(earlier) if ranks else {}
+            episodes = [episode for kept in files.values() for episode in kept]
+            if not ordered_pairs(episodes):  # too few to rank
+                files, episodes = {}, []
             others = [record for record in passed if was_compared(record)] if self._compares else []
             compared = self._compares and len(sound) + len(others) > 1
             request = ReviewRequest(
                 [_spec(candidate) for candidate in sound],
                 card,
-                [file.name for file in files],
+                [*files],
                 [_spec(record.candidate) for record in others] if compared else None,
                 cancel,
                 on_gate,
@@ -94,8 +97,8 @@ class Critic:
             batch = self._reviewer.review(request)
             not_available = batch.not_available
             for candidate in sound:
-                findings[candidate.id] += _run_findings(batch.reviews[candidate.id], files)
-            if any(map(_ranks_wrong, findings.values())) and self._leader_ranks_wrong(earlier, request, files):
+                findings[candidate.id] += _run_findings(batch.reviews[candidate.id], episodes)
+            if any(map(_ranks_wrong, findings.values())) and self._leader_ranks_wrong(earlier, request, episodes):
                 findings = {id: tuple(map(contradicted, findings[id])) for id in findings}
         else:
             batch = BatchReview(reviews={})
@@ -106,7 +109,7 @@ class Critic:
         return Review(verdicts, not_available)
 
     def _leader_ranks_wrong(
-        self, earlier: Sequence[CandidateRecord], request: ReviewRequest, files: Sequence[EpisodeFile]
+        self, earlier: Sequence[CandidateRecord], request: ReviewRequest, episodes: Sequence[RecordedEpisode]
     ) -> bool:
         """True if the ranking would reject the trained reward with the highest fitness so far."""
         trained = [
@@ -119,7 +122,7 @@ class Critic:
         _, leader = max(trained, key=itemgetter(0))
         alone = request._replace(rewards=[_spec(leader)], others=None, on_gate=None)
         review = self._reviewer.review(alone).reviews[leader.id]
-        return _ranks_wrong(_run_findings(review, files))
+        return _ranks_wrong(_run_findings(review, episodes))
 
     def _read(
         self,
@@ -152,11 +155,10 @@ def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
     return (*language, *check_signature(candidate.source, card.input_names()))
 
 
-def _run_findings(review: RewardReview, files: Sequence[EpisodeFile]) -> tuple[Finding, ...]:
+def _run_findings(review: RewardReview, episodes: Sequence[RecordedEpisode]) -> tuple[Finding, ...]:
     """Return the findings of the probe and, if it passes, of the ranking of recorded episodes."""
-    if not files or not _passes(review.findings):
+    if not episodes or not _passes(review.findings):
         return review.findings
-    episodes = [episode for file in files for episode in file.episodes]
     # The worker ran the reward, so its sums may have any length.
     sums = review.returns or {}
     complete = {len(values) for values in sums.values()} == {len(episodes)}
@@ -176,12 +178,6 @@ def _reject_duplicates(
             findings[candidate.id] += (duplicate,)
         if _passes(findings[candidate.id]):
             accepted.append(CandidateRecord(candidate=candidate, verdict=Verdict(candidate_id=candidate.id)))
-
-
-def _ranked_files(earlier: Sequence[CandidateRecord]) -> list[EpisodeFile]:
-    """Return the files of recorded episodes to rank; empty if there are too few episodes."""
-    files = kept_files(earlier)
-    return files if ordered_pairs([episode for file in files for episode in file.episodes]) else []
 
 
 def _spec(candidate: Candidate) -> RewardSpec:

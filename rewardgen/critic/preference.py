@@ -41,30 +41,20 @@ class RecordedEpisode(NamedTuple):
     steps: int
 
 
-class EpisodeFile(NamedTuple):
-    """The kept episodes of one slice, in the order of the file of their inputs."""
-
-    name: str
-    episodes: tuple[RecordedEpisode, ...]
-
-
-def kept_files(records: Sequence[CandidateRecord]) -> list[EpisodeFile]:
-    """Return the episodes to rank, from at most `_MOST_FILES` slices, evenly spread over fitness."""
+def kept_files(records: Sequence[CandidateRecord]) -> dict[str, tuple[RecordedEpisode, ...]]:
+    """Return the episodes to rank by their file of inputs, from at most `_MOST_FILES` slices, evenly over fitness."""
     slices = [run for record in records if record.result for run in record.result.slices if run.episodes_file]
     ordered = sorted(slices, key=lambda run: run.final_fitness or 0.0)
     last = len(ordered) - 1
     count = min(len(ordered), _MOST_FILES)
     chosen = [ordered[round(number * last / max(count - 1, 1))] for number in range(count)]
-    return [
-        EpisodeFile(
-            run.episodes_file or "",
-            tuple(
-                RecordedEpisode(f"{run.candidate_id} seed {run.seed}", kept.fitness, kept.success, kept.steps)
-                for kept in run.kept
-            ),
+    return {
+        run.episodes_file or "": tuple(
+            RecordedEpisode(f"{run.candidate_id} seed {run.seed}", kept.fitness, kept.success, kept.steps)
+            for kept in run.kept
         )
         for run in chosen
-    ]
+    }
 
 
 def ordered_pairs(episodes: Sequence[RecordedEpisode]) -> list[tuple[int, int]]:

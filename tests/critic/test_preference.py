@@ -99,7 +99,7 @@ def test_a_failure_of_higher_fitness_is_not_held_against_a_success():
 
 
 def test_episodes_are_drawn_from_slices_of_all_levels_of_fitness():
-    names = [each.name for each in kept_files([trained(f"g00-k{n}", n / 10, f"f{n}") for n in range(40)])]
+    names = [*kept_files([trained(f"g00-k{n}", n / 10, f"f{n}") for n in range(40)])]
     assert len(names) == 16 and {"f0", "f39"} <= set(names)
 
 
