@@ -10,7 +10,6 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from rewardgen.core.files import is_young, read_plain
 
@@ -48,7 +47,7 @@ def sweep_scratch() -> list[Path]:
     for path in temporary.glob(f"{_SCRATCH}*"):
         with contextlib.suppress(OSError):
             status = path.stat(follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and _is_ours(path) and not is_held(path):
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and _is_ours(path) and not _is_held(path):
                 discard(path)
                 swept.append(path)
     return swept
@@ -58,7 +57,7 @@ def _is_ours(folder: Path) -> bool:
     return read_plain(folder / _MARKER, len(_MARK)) == _MARK
 
 
-def is_held(folder: Path) -> bool:
+def _is_held(folder: Path) -> bool:
     """True if a process holds a folder with a lock, or may be about to."""
     if is_young(folder):
         return True
@@ -72,15 +71,10 @@ def is_held(folder: Path) -> bool:
     return False
 
 
-class FolderUse(NamedTuple):
-    """Size on the disk [bytes] and number of entries of a folder and all below it."""
+def folder_use(folder: Path, most: int) -> tuple[int, int]:
+    """Return the size on the disk [bytes] and the number of entries of a folder and all below it.
 
-    size: int
-    entries: int
-
-
-def folder_use(folder: Path, most: int) -> FolderUse:
-    """Measure a folder that somebody else may be changing, or may have filled so that measuring takes long.
+    Somebody else may be changing the folder, or may have filled it so that measuring takes long.
 
     Measuring ends after `most` entries. A folder that cannot be read, because it is nested deeper than paths can be or
     closed, counts as more: anything may be in it.
@@ -101,7 +95,7 @@ def folder_use(folder: Path, most: int) -> FolderUse:
             continue
         except OSError:
             entries = most + 1
-    return FolderUse(size, entries)
+    return size, entries
 
 
 def discard(folder: Path, log: str = "") -> None:

@@ -28,8 +28,6 @@ from rewardgen.sandbox.jobs import Job
 from rewardgen.sandbox.launcher import Child, exit_in_words, last_lines, launch
 from rewardgen.sandbox.limits import Limits
 
-__all__ = ["Limits", "WorkerCancelled", "run_worker"]
-
 _WATCH_S = 0.1
 """Time between two checks of memory, clock and cancel event [s]."""
 _LOG_BYTES = 1 << 20
@@ -216,12 +214,12 @@ class _Worker:
 
     def _check_folder(self) -> None:
         limits = self._limits
-        use = folder_use(self._folder, limits.folder_entries)
-        if use.entries > limits.folder_entries:
+        size, entries = folder_use(self._folder, limits.folder_entries)
+        if entries > limits.folder_entries:
             raise self._failed(f"made more than {limits.folder_entries} files in its folder, or hid some", "crash")
-        if use.size > limits.folder_bytes:
-            size, most = use.size >> 20, limits.folder_bytes >> 20
-            raise self._failed(f"filled its folder with {size} MiB, its limit is {most} MiB", "crash")
+        if size > limits.folder_bytes:
+            most = limits.folder_bytes >> 20
+            raise self._failed(f"filled its folder with {size >> 20} MiB, its limit is {most} MiB", "crash")
 
     def _keep(self, data: bytes) -> None:
         self._log.write(data[: max(0, _LOG_BYTES - self._logged)])
