@@ -109,10 +109,10 @@ class SliceBatch:
             self._improve()
             self._drop_ended()
             if number in phases and self._slices.training:
-                final = number == phases[-1]
                 policies = self._policies()
                 self._slices.evaluate(policies, self._env_steps)
-                self._slices.save(policies.save, final=final, kept=number in phases[-2:])
+                if number in phases[-2:]:
+                    self._slices.save(policies.save, final=number == phases[-1])
                 self._drop_ended()
             if not self._slices.training:
                 break

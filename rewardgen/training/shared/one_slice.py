@@ -115,8 +115,8 @@ class SliceTraining(ABC):
             self._end("diverged", "the networks' parameters are no longer finite")
         log.clipped = log.clipped or [0.0]
         self.slices.evaluate(side_by_side([policy.on(self.envs.device)]), self.steps)
-        last = len(self._milestones) <= 1
-        self.slices.save(lambda _, path: policy.save(path), final=final, kept=final or last)
+        if final or len(self._milestones) <= 1:
+            self.slices.save(lambda _, path: policy.save(path), final=final)
         if not log.active:
             raise SliceEndedError
 

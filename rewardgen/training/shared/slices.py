@@ -167,10 +167,10 @@ class Slices:
                 log.note(part, env_steps, self.rewards.sizes[0])
                 self._report_progress(log)
 
-    def save(self, write: Callable[[int, Path], None], *, final: bool, kept: bool) -> None:
-        """Write the policies of the slices in `training`, if `kept`."""
+    def save(self, write: Callable[[int, Path], None], *, final: bool) -> None:
+        """Write the policies of the slices in `training`."""
         for index, log in enumerate(self.training):
-            if kept and log.active:
+            if log.active:
                 write(index, self._folder / policy_names(log.spec)[0 if final else 1])
 
     def _make_envs(self) -> VecEnv:
