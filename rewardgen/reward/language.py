@@ -440,7 +440,6 @@ def _second_names(nodes: Iterable[ast.AST], numbers: Collection[str]) -> dict[st
 
 
 def _sign(operator: ast.operator) -> str:
-    """Return the sign of an operator, such as `+`."""
     return ast.unparse(ast.BinOp(ast.Name("x"), operator, ast.Name("x"))).strip("x ")
 
 

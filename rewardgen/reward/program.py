@@ -298,7 +298,6 @@ _BUILTINS = {
 
 
 def _scope(caps: Caps) -> dict[str, Any]:
-    """Make the globals of one call."""
     modules = {"torch": _TORCH, "math": _MODULES["math"], "F": _F, "np": NUMPY}
     return {"__builtins__": dict(_BUILTINS), **modules, "tolerance": tolerance, _COUNTED: caps.counted}
 

@@ -41,7 +41,7 @@ def worker_grants(folder: Path, reads: Iterable[Path], writes: Iterable[Path], g
     Of readable folders, hidden entries stay closed.
     """
     return [
-        *_python(),
+        *(Grant(f"{prefix}/{name}", READ) for prefix in _prefixes() for name in ("lib", "lib64")),
         *_packages(),
         *(Grant(path, READ) for path in (*_SYSTEM, "/proc/self")),
         Grant("/dev/null", Right.READ_FILE | Right.WRITE_FILE),
@@ -93,7 +93,8 @@ def included_reads(model: Path, files: Iterable[Path]) -> list[Path]:
 
 
 def _may_hold_secrets(path: Path) -> bool:
-    return _is_private(path) or (path.is_dir() and (_is_broad(path) or _is_of_many(path)))
+    of_many = str(path) in _OF_MANY or str(path.parent) == "/home"
+    return _is_private(path) or (path.is_dir() and (of_many or _is_broad(path)))
 
 
 def _is_private(path: Path) -> bool:
@@ -102,15 +103,6 @@ def _is_private(path: Path) -> bool:
     first = path.relative_to(home).parts[:1] if path.is_relative_to(home) else ()
     hidden = any(part.startswith(".") and part not in (".cache", ".local") for part in first)
     return hidden or any(path.is_relative_to(folder) for folder in _SYSTEMS_OWN)
-
-
-def _is_of_many(folder: Path) -> bool:
-    return str(folder) in _OF_MANY or str(folder.parent) == "/home"
-
-
-def _python() -> Iterator[Grant]:
-    """Grant the standard library, installed packages and their shared libraries."""
-    return (Grant(path, READ) for prefix in _prefixes() for path in (f"{prefix}/lib", f"{prefix}/lib64"))
 
 
 def _prefixes() -> set[str]:

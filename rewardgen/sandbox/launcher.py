@@ -66,8 +66,6 @@ class Child:
 
 
 class _Server:
-    """One server process."""
-
     def __init__(self) -> None:
         _close_memory()
         self._control, theirs = socket.socketpair()

@@ -135,8 +135,6 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
 
 
 class _Worker:
-    """One running worker until its answer."""
-
     def __init__(self, job: str, child: Child, answers: int, output: int, limits: Limits, log: IO[bytes]) -> None:
         self._job = job
         self._child = child

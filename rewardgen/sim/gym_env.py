@@ -245,7 +245,6 @@ class GymVecEnv(VecEnv):
         self._take(index, reward, info)
 
     def _take(self, row: int, reward: Any, info: Mapping[str, Any]) -> None:
-        """Store the reward, success and info of a row."""
         self._reward[row] = one_number(reward)
         self._success[row] = float(np.asarray(info.get(self._reading.success, 0.0)).any())
         keep_info(self._info, row, info)

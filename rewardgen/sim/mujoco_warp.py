@@ -238,7 +238,6 @@ def _accepted(model: mujoco.MjModel) -> mujoco.MjModel:
 
 
 def _put(model: mujoco.MjModel) -> Any:
-    """The model on the current device."""
     try:
         put = mjw.put_model(model)
     except NotImplementedError as error:

@@ -410,7 +410,6 @@ def with_sensors(spec: mujoco.MjSpec, quantities: Iterable[Quantity]) -> None:
 
 
 def _resolve(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
-    """Find a part in a model."""
     kinds: Mapping[str, tuple[_Kind, ...]] = {"thing": ("xbody", "geom", "site"), "contact": ("body", "geom")}
     choices = [(kind, part.name) for kind in kinds.get(part.kind, (part.kind,))]
     prefix, _, name = part.name.partition(":")

@@ -158,7 +158,6 @@ class SimulatorEnv(VecEnv):
         """Hook for subclasses: the simulator advanced by a control step."""
 
     def _task_code(self, method: str = "") -> AbstractContextManager[None]:
-        """Return the context in which task code runs."""
         return task_faults(self._dynamics.path, method, self.device)
 
     def _conclude(self, action: Tensor, diverged: Tensor) -> Step:

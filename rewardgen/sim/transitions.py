@@ -21,7 +21,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.schema import Frozen
 from rewardgen.sim.arrays import read_arrays
-from rewardgen.sim.variables import Flip, Pair, Setting, Shift, Wrap
+from rewardgen.sim.variables import Flip, Pair, Shift, Wrap
 
 Source = Literal["random", "zero", "perturbed", "scripted", "expert"]
 SOURCES: tuple[Source, ...] = ("random", "zero", "perturbed", "scripted", "expert")
@@ -132,11 +132,8 @@ def between(rows: dict[str, Tensor], pair: Pair, shares: Tensor) -> dict[str, Te
     for name, value in placed.items():
         variable = name.removeprefix("prev_")
         if variable in pair.better:
-            low, high = (_setting(side[variable], value) for side in (pair.worse, pair.better))
+            settings = (torch.as_tensor(side[variable], dtype=torch.float32) for side in (pair.worse, pair.better))
+            low, high = (setting.expand(value.shape[1:]) for setting in settings)
             share = shares.repeat_interleave(count).view(-1, *[1] * (value.dim() - 1))
             value.copy_(low + share * (high - low))
     return placed
-
-
-def _setting(value: Setting, like: Tensor) -> Tensor:
-    return torch.as_tensor(value, dtype=torch.float32).expand(like.shape[1:])

@@ -151,7 +151,6 @@ class _Noted(dict[str, Tensor]):
 
 
 def _read_by_metric(task: Task, episode: Episode) -> set[str]:
-    """Return the names of the variables that fitness and success read."""
     noted = _Noted(episode)
     lived = episode.lengths, episode.terminated, episode.control_step_s, episode.max_steps
     measure_episodes(task, Episode(noted, *lived))

@@ -283,7 +283,6 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
 
 
 def _is_slide(model: mujoco.MjModel, sensor: int) -> bool:
-    """True if a sensor is of a joint that slides."""
     slide, of_joint = int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtObj.mjOBJ_JOINT)
     return model.sensor_objtype[sensor] == of_joint and model.jnt_type[model.sensor_objid[sensor]] == slide
 
@@ -313,7 +312,6 @@ def _measured(model: mujoco.MjModel, quantities: list[Quantity]) -> list[tuple[t
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Return the names as distinct Python names."""
     words = [re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower() or "part" for name in names]
     wrong = [word[0].isdigit() or keyword.iskeyword(word) or word in NOT_VARIABLES for word in words]
     return distinct([f"part_{word}" if bad else word for word, bad in zip(words, wrong, strict=True)])

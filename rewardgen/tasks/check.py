@@ -159,7 +159,6 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
 
 
 def _note_infinite(steps: list[int], step: Step, alive: Tensor) -> None:
-    """Note the steps of the episode at which an observation is not finite."""
     wrong = alive & ~step.final_observation.isfinite().all(1)
     steps += step.episode_step[wrong][:1].tolist()
 

@@ -62,7 +62,9 @@ def _dead(reward: ProbedReward, name: str, activation: float) -> tuple[str, str]
     """
     value = reward.components[name]
     declared = max((float(path.components[name].abs().max()) for path in paths(reward)), default=0.0) > ZERO
-    if name in reward.by_flags or declared or _pays_in_a_stage(reward, name):
+    # In some stage or on the step to it, though not where stages have settled.
+    in_a_stage = any(float(pay[name].abs().max()) > ZERO for pay in _pays_by_move(reward))
+    if name in reward.by_flags or declared or in_a_stage:
         return None
     if reward.source.is_conditional(name):
         message = f"the condition of component `{name}` holds in none of {len(value)} recorded transitions"
@@ -71,11 +73,6 @@ def _dead(reward: ProbedReward, name: str, activation: float) -> tuple[str, str]
     message = f"component `{name}` is zero in {100 * (1 - activation):.1f} % of the recorded transitions"
     hint = "widen its threshold or temperature, unless it is meant for states that come later"
     return (message, hint) if activation == 0.0 or float(value.max()) > 0.0 else None
-
-
-def _pays_in_a_stage(reward: ProbedReward, name: str) -> bool:
-    """Return True if a component pays in some stage or on the step to it, though not where stages have settled."""
-    return any(float(pay[name].abs().max()) > ZERO for pay in _pays_by_move(reward))
 
 
 def _pays_by_move(reward: ProbedReward) -> list[Components]:

@@ -125,7 +125,6 @@ def learner(settings: Any, env: Any, seed: int) -> BaseAlgorithm:
 
 
 def _clipped_share(env: VecNormalize) -> float:
-    """Share of the last step's rewards that the normaliser clipped."""
     scaled = np.abs(env.get_original_reward()) / np.sqrt(env.ret_rms.var + env.epsilon)
     whole = float(scaled.sum())
     return 1.0 - float(np.minimum(scaled, env.clip_reward).sum()) / whole if whole > 0.0 else 0.0

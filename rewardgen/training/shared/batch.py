@@ -109,7 +109,8 @@ class SliceBatch:
             self._improve()
             self._drop_ended()
             if number in phases and self._slices.training:
-                policies = self._policies()
+                low, high = (limit.expand(len(self._slices.training), -1) for limit in self._action_range)
+                policies = self._learner.policies(low, high, self._envs.choices)
                 self._slices.evaluate(policies, self._env_steps)
                 if number in phases[-2:]:
                     self._slices.save(policies.save, final=number == phases[-1])
@@ -119,12 +120,7 @@ class SliceBatch:
         wall_s = (time.perf_counter() - began) / len(self._slices.logs)
         return [log.result(self._env_steps, wall_s) for log in self._slices.logs]
 
-    def _policies(self) -> SavedStack:
-        low, high = (limit.expand(len(self._slices.training), -1) for limit in self._action_range)
-        return self._learner.policies(low, high, self._envs.choices)
-
     def _improve(self) -> None:
-        """Collect one rollout and learn from it."""
         learner, settings, slices = self._learner, self._settings, self._slices
         rollout = self._collector.collect(learner.act, settings.rollout_steps)
         self._env_steps += settings.rollout_steps * settings.num_envs

@@ -60,7 +60,7 @@ class Collector:
             action, mean = act(self._by_slice(self._observation), noise)
             actions.append(action)
             means.append(mean)
-            step = self._step(self._in_actuator_units(action))
+            step = self._step(from_policy_units(action.flatten(0, 1), self._envs.action_low, self._envs.action_high))
             outcomes.append(step)
             finals.append(self._eyes.follow(step))
             begins.append(self._begins)
@@ -97,9 +97,6 @@ class Collector:
         names = ("observation", "final_observation", "terminated", "truncated")
         kept = {name: getattr(step, name)[ids] for name in names}
         return replace(step, **kept, inputs={name: step.inputs[name][ids] for name in self._names})
-
-    def _in_actuator_units(self, action: Tensor) -> Tensor:
-        return from_policy_units(action.flatten(0, 1), self._envs.action_low, self._envs.action_high)
 
     def _noise(self, steps: int) -> Tensor:
         shape = (steps, self._ids.shape[1], self._envs.action_size)
