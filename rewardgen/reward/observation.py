@@ -18,7 +18,7 @@ import ast
 from collections.abc import Iterator
 
 from rewardgen.reward.parsing import functions_named, parse_source, refusal
-from rewardgen.reward.stages import check_names, declarations, declared_names, stage_names
+from rewardgen.reward.stages import check_names, declarations, names_for, stage_names
 from rewardgen.store.records import Finding
 
 OBSERVE, OBSERVED = "observe", "OBSERVED"
@@ -32,10 +32,7 @@ _NO_INPUTS = {
 
 def observed_names(source: str) -> tuple[str, ...]:
     """Return the names of the numbers that a valid reward's `observe` returns; empty if it has none."""
-    tree = parse_source(source)
-    if isinstance(tree, Finding) or not functions_named(tree, OBSERVE):
-        return ()
-    return declared_names(tree, OBSERVED)
+    return names_for(source, OBSERVE, OBSERVED)
 
 
 def seen_besides(source: str) -> tuple[str, ...]:
@@ -65,10 +62,8 @@ def eyes_text(source: str) -> str:
 
 def check_observation(tree: ast.Module) -> Iterator[Finding]:
     """Find faults in the form of a reward that defines `observe`."""
-    functions = functions_named(tree, OBSERVE)
-    if len(functions) > 1:
-        yield refusal("signature", "observation", f"defines `{OBSERVE}` {len(functions)} times", "keep one")
-    for argument in (argument for node in functions for argument in node.args.args if argument.arg in _NO_INPUTS):
+    arguments = [argument for node in functions_named(tree, OBSERVE) for argument in node.args.args]
+    for argument in (argument for argument in arguments if argument.arg in _NO_INPUTS):
         message = f"has an `{OBSERVE}` with `{argument.arg}`"
         yield refusal("signature", "observation", message, _NO_INPUTS[argument.arg], argument.lineno)
     yield from check_names(tree, OBSERVED, OBSERVE, "observation", (1, _MOST), _EXAMPLE)

@@ -32,18 +32,12 @@ _EXAMPLE = 'write `STAGES = ("approach", "grip", "lift")`'
 
 def stage_names(source: str) -> tuple[str, ...]:
     """Return the names of a valid reward's stages; empty if it has none."""
-    tree = parse_source(source)
-    if isinstance(tree, Finding) or not functions_named(tree, NEXT_STAGE):
-        return ()
-    return declared_names(tree, STAGES)
+    return names_for(source, NEXT_STAGE, STAGES)
 
 
 def check_stages(tree: ast.Module) -> Iterator[Finding]:
     """Find faults in the form of a reward that defines `next_stage`."""
-    transitions = functions_named(tree, NEXT_STAGE)
-    if len(transitions) > 1:
-        yield refusal("signature", "stages", f"defines `{NEXT_STAGE}` {len(transitions)} times", "keep one")
-    for node in transitions:
+    for node in functions_named(tree, NEXT_STAGE):
         if "stage" not in [argument.arg for argument in node.args.args]:
             hint = f"write `def {NEXT_STAGE}(stage, ...)`: where no condition holds, the stage stays"
             yield refusal("signature", "stages", f"has a `{NEXT_STAGE}` without `stage`", hint, node.lineno)
@@ -56,7 +50,10 @@ def check_stages(tree: ast.Module) -> Iterator[Finding]:
 def check_names(
     tree: ast.Module, constant: str, function: str, detector: str, number: tuple[int, int], example: str
 ) -> Iterator[Finding]:
-    """Find faults in the tuple of names, from a least to a largest number, that a function needs."""
+    """Find faults in the tuple of names, from a least to a largest number, that a function of the reward needs."""
+    count = len(functions_named(tree, function))
+    if count > 1:
+        yield refusal("signature", detector, f"defines `{function}` {count} times", "keep one")
     declared = _declared(tree, constant)
     if declared is None:
         yield refusal("signature", detector, f"has `{function}` but no tuple `{constant}` of names", example)
@@ -69,8 +66,11 @@ def check_names(
         yield refusal("signature", detector, message, example, declared.lineno)
 
 
-def declared_names(tree: ast.Module, constant: str) -> tuple[str, ...]:
-    """Return the names in a tuple at the top level of a valid reward; empty without the tuple."""
+def names_for(source: str, function: str, constant: str) -> tuple[str, ...]:
+    """Return the names in the tuple that a function of a valid reward needs; empty without the function."""
+    tree = parse_source(source)
+    if isinstance(tree, Finding) or not functions_named(tree, function):
+        return ()
     declared = _declared(tree, constant)
     return tuple(str(part.value) for part in declared.elts if isinstance(part, ast.Constant)) if declared else ()
 
