@@ -56,6 +56,11 @@ Setting = float | tuple[float, ...]
 """A value of a variable; a single number stands for every part of a vector."""
 
 
+def setting_text(value: Setting) -> str:
+    """Write a value out: `0.5`, or `(0.5, 1)`."""
+    return f"{value:g}" if isinstance(value, float | int) else f"({', '.join(f'{number:g}' for number in value)})"
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two situations of which a reward must not prefer the second. The critic sets them into recorded states.

@@ -27,7 +27,7 @@ from rewardgen.sim.mujoco_env import MujocoVecEnv
 from rewardgen.sim.protocol import MUJOCO_CPU, ON_DEVICE, SIMULATORS, MujocoSimulator
 from rewardgen.sim.quantities import Quantity, with_sensors
 from rewardgen.sim.sim_view import SimView, Start, floats_alone
-from rewardgen.sim.variables import Outside
+from rewardgen.sim.variables import Outside, setting_text
 from rewardgen.tasks.members import MEASURED_HINT, OwnProgram, own_program
 from rewardgen.tasks.metric import Metric, metric_words
 from rewardgen.tasks.protocol import FITNESS, METRIC, SUCCESS, EpisodeMeasures, Task
@@ -137,7 +137,7 @@ class MujocoTask(Task):
         """See `Task.default_words`."""
         if method in (FITNESS, SUCCESS):
             return metric_words(self)[method] if self.metric else ""
-        moved = ", ".join(f"{name} at {_numbers(place)}" for name, place in self.start.items())
+        moved = ", ".join(f"{name} at {setting_text(place)}" for name, place in self.start.items())
         pose = f"the model's keyframe `{self.keyframe}`" if self.keyframe else "the model's reference pose"
         pose += f", but with {moved}" if moved else ""
         units = {name: variable.unit for name, variable in self.declared().items()}
@@ -259,7 +259,3 @@ class MujocoTask(Task):
     def packages(self) -> list[str]:
         """See `Task.packages`."""
         return ["mujoco"]
-
-
-def _numbers(place: float | tuple[float, ...]) -> str:
-    return f"({', '.join(f'{number:g}' for number in place)})" if isinstance(place, tuple) else f"{place:g}"

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from rewardgen.critic.probe.probed_reward import ProbedReward, finding, summed
 from rewardgen.sim.transitions import between, differing
-from rewardgen.sim.variables import Pair, Setting
+from rewardgen.sim.variables import Pair, setting_text
 from rewardgen.store.records import Finding
 
 POINTS = 33
@@ -112,17 +112,13 @@ def _order(reward: ProbedReward, path: Path) -> Finding | None:
         f" by {-typical:.4g}"
     )
     better, worse = (
-        ", ".join(f"{variable} = {_short(side[variable])}" for variable in sorted(differing(pair)))
+        ", ".join(f"{variable} = {setting_text(side[variable])}" for variable in sorted(differing(pair)))
         for side in (pair.better, pair.worse)
     )
     hint = f"check the sign and the range of `{name}`: more is due at {better} than at {worse}"
     evidence = {"wrong": wrong, "right": right, "difference": typical, "spread": reward.spread}
     certain = wrong >= _NEARLY_ALL_WRONG and typical < -_CLEAR * reward.spread
     return finding("pair-reversed", message, hint, evidence, name, severity="reject" if certain else "warn")
-
-
-def _short(value: Setting) -> str:
-    return f"{value:g}" if isinstance(value, float | int) else f"({', '.join(f'{number:g}' for number in value)})"
 
 
 def _cliff(reward: ProbedReward, path: Path) -> Finding | None:
