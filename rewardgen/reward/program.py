@@ -152,8 +152,7 @@ class Program:
             # New tensors, as of `torch.zeros(3)`, are on the device of the inputs.
             with contextlib.nullcontext() if device.type == "cpu" else device, caps:
                 exec(self._code, scope)
-                own = self._functions[function][1] if function in self._functions else tunables.keys()
-                constants = {name: value for name, value in tunables.items() if name in own}
+                constants = {name: tunables[name] for name in self._functions[function][1] if name in tunables}
                 return scope[function](*(value.clone() for value in inputs.values()), **constants)
         except Exception as error:
             raise _explained(error, self.source) from error
