@@ -58,25 +58,23 @@ def listed_tasks() -> list[Listed]:
             fix = install_hint(group.extra) if group.extra else "see docs/environments.md"
             problem = f"needs {group.module}; {fix}"
         paths = [path for path in shipped.values() if path.parent.name == folder]
-        tasks += [_read(Listed(path.stem, group.title, "", path, False, problem, True)) for path in paths]
+        tasks += [_listed(path.stem, group.title, path, problem, is_shipped=True) for path in paths]
     for entry in registered_tasks(shipped):
         problem = entry.problem and f"of the package {entry.package}: {entry.problem}"
-        tasks.append(_read(Listed(entry.name, entry.package, "", entry.path, False, problem)))
+        tasks.append(_listed(entry.name, entry.package, entry.path, problem))
     return tasks
 
 
-def _read(task: Listed) -> Listed:
-    """Add what the text of the task file says: the goal of its last described class, and `slow = True`."""
-    if task.path is None:
-        return task
+def _listed(name: str, group: str, path: Path | None, problem: str, *, is_shipped: bool = False) -> Listed:
+    """Read in the text of a task file the goal of its last described class, and `slow = True`."""
     try:
-        body = ast.parse(task.path.read_bytes()).body
+        body = ast.parse(path.read_bytes()).body if path else []
     except (OSError, SyntaxError, ValueError) as error:
-        return task._replace(problem=task.problem or f"cannot be read: {error}")
+        body, problem = [], problem or f"cannot be read: {error}"
     classes = [node for node in body if isinstance(node, ast.ClassDef)]
     texts = [text for node in classes if (text := ast.get_docstring(node))]
     slow = any(ast.unparse(line) == "slow = True" for node in classes for line in node.body)
-    return task._replace(about=_goal(texts[-1]) if texts else "", slow=slow)
+    return Listed(name, group, _goal(texts[-1]) if texts else "", path, slow, problem, is_shipped)
 
 
 def _goal(description: str) -> str:
