@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -37,9 +38,9 @@ _PROBE_BYTES = 8 << 20
 
 
 class Compiled(NamedTuple):
-    """Kernels of a device."""
+    """Kernels of a device; a device without a `folder` needs none."""
 
-    folder: Path
+    folder: Path | None = None
     most: int | None = None
     """Slices that fit into the device's memory; None if unknown."""
 
@@ -56,11 +57,10 @@ class ProcessTrainer:
         setup: TrainerSetup,
         job: Job,
         *,
-        compiled: Callable[[], Compiled] | None = None,
+        compiled: Callable[[], Compiled] = Compiled,
         batches: int | None = None,
     ) -> None:
-        self._setup, self._job, self._compile = setup, job, compiled
-        self._compiled: Compiled | None = None
+        self._setup, self._job, self._compiled = setup, job, cache(compiled)
         self._batches = batches or setup.workers
 
     def train(
@@ -79,12 +79,9 @@ class ProcessTrainer:
         the batch is then trained again in its own process, and only the culprit fails again. A worker's claim that the
         task is broken or the disk is full is verified without generated code before it ends the run.
         """
-        if self._compile and not self._compiled:
-            self._compiled = self._compile()
         by_id = {reward.candidate_id: reward for reward in rewards}
-        kernels = self._compiled.folder if self._compiled else None
         measuring = max(1, self._setup.workers // self._batches)
-        work = _Work(self._setup, self._job, by_id, folder, kernels, measuring)
+        work = _Work(self._setup, self._job, by_id, folder, self._compiled().folder, measuring)
         with ThreadPoolExecutor(self._batches, thread_name_prefix="train") as pool:
             try:
                 pending = {pool.submit(work.run, batch) for batch in self._divided(slices, by_id)}
@@ -117,7 +114,7 @@ class ProcessTrainer:
 
     def _parts(self, slices: int) -> int:
         """Number of batches for some slices: more than run at once where memory has no room for all."""
-        most = self._compiled.most if self._compiled else None
+        most = self._compiled().most
         return max(self._batches, -(-slices // max(1, most // self._batches))) if most else self._batches
 
 
