@@ -11,16 +11,8 @@ import functools
 import os
 import platform
 import sys
-from typing import NamedTuple
 
-
-class Numbers(NamedTuple):
-    """Number of a call on each machine; None where it does not exist."""
-
-    x86_64: int | None
-    aarch64: int | None
-
-
+_MACHINES = ("x86_64", "aarch64")
 _TABLE = """
 # Files that are open
 read 0 63 | write 1 64 | readv 19 65 | writev 20 66 | pread64 17 67 | pwrite64 18 68 | lseek 8 62 | close 3 57
@@ -60,8 +52,8 @@ landlock_restrict_self 446 446
 """
 """Name, number on x86_64 and number on aarch64 of each call; `-` where it does not exist."""
 
-NUMBERS: dict[str, Numbers] = {
-    name: Numbers(*(None if number == "-" else int(number) for number in numbers))
+NUMBERS: dict[str, dict[str, int]] = {
+    name: {on: int(number) for on, number in zip(_MACHINES, numbers, strict=True) if number != "-"}
     for line in _TABLE.splitlines()
     if line and not line.startswith("#")
     for name, *numbers in (entry.split() for entry in line.split(" | "))
@@ -69,14 +61,14 @@ NUMBERS: dict[str, Numbers] = {
 
 
 def machine() -> str:
-    """Return the name of this machine; supported are the fields of `Numbers`."""
+    """Return the name of this machine; `_MACHINES` are supported."""
     name = platform.machine()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(name.lower(), name)
 
 
 def number(name: str, on: str) -> int | None:
     """Return the number of a system call on a machine; None if missing or unsupported."""
-    return getattr(NUMBERS[name], on, None)
+    return NUMBERS[name].get(on)
 
 
 def call(name: str, *arguments: object) -> int:

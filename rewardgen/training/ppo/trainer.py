@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.metadata import version
 from typing import cast
 
@@ -29,13 +30,8 @@ _COMPILING_S = 1800.0
 """Time limit for compiling all kernels of a model [s]; minutes on a GPU."""
 
 
-def ppo_trainer(setup: TrainerSetup) -> ProcessTrainer:
-    """Make the trainer `ppo`: a batch of slices in each worker process, on a GPU one batch at a time."""
-    return trainer_on(setup, TRAIN)
-
-
 def trainer_on(setup: TrainerSetup, job: Job) -> ProcessTrainer:
-    """Make a trainer on the device of its `DeviceSettings`."""
+    """Make a trainer on the device of its `DeviceSettings`; on a GPU, one batch of slices at a time."""
     device = setup.settings.device
     if device == "cpu":
         return ProcessTrainer(setup, job)
@@ -57,6 +53,7 @@ def _compiled(setup: TrainerSetup) -> Compiled:
     return Compiled(used.parent, most and most // per_slice)
 
 
+ppo_trainer = partial(trainer_on, job=TRAIN)
 _kind = TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE)
 _kind = _kind._replace(has_eyes=True, randomises=True, has_levels=True)
 TRAINERS.register("ppo", _kind)

@@ -12,9 +12,8 @@ from rewardgen.training.sac.settings import SacSettings
 
 TRAIN_SAC = register("train-sac", "rewardgen.training.sac.learner:train_sac_job", inputs=TASK_FILES)
 
-_make = partial(ProcessTrainer, job=TRAIN_SAC)
 _kind = TrainerKind(
-    _make,
+    partial(ProcessTrainer, job=TRAIN_SAC),
     SacSettings,
     "SAC",
     NORMALISED,
