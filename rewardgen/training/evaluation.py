@@ -60,11 +60,9 @@ def evaluate(
     A fitness that raises is the slice's problem, not an error: one policy may have caused it, or all. A lack of memory
     is no policy's.
     """
-    if eyes is None:
-        recording = record_episodes(envs, policy.act, names=names, anew=True)
-    else:
-        act, follow = (lambda seen: policy.act(eyes.see(seen))), (lambda step, alive: eyes.follow(step))
-        recording = record_episodes(envs, act, names=names, anew=True, watch=follow)
+    act = (lambda seen: policy.act(eyes.see(seen))) if eyes else policy.act
+    watch = (lambda step, alive: eyes.follow(step)) if eyes else None
+    recording = record_episodes(envs, act, names=names, anew=True, watch=watch)
     episode = recording.episode
     episodes = len(episode.lengths) // policy.slices
     fitness = torch.full_like(episode.lengths, torch.nan, dtype=torch.float64)
