@@ -65,12 +65,10 @@ class _Tracked:
         self.progress, self.note, self.aside = listener.progress, listener.note, listener.aside
 
     def event(self, event: Event, history: History) -> None:
-        """See `Listener.event`."""
         self._listener.event(event, history)
         self._all(lambda tracker: tracker.event(event, history))
 
     def close(self) -> None:
-        """Close all trackers."""
         self._all(lambda tracker: tracker.close())
 
     def _all(self, call: Callable[[Tracker], None]) -> None:

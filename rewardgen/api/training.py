@@ -253,7 +253,6 @@ def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise:
 
 
 def _spec(reward: str | Path | Reward, baselines: dict[str, str]) -> RewardSpec:
-    """Return a reward from the user, or one of the task's own by name."""
     if isinstance(reward, str) and reward in BASELINES:
         if reward not in baselines:
             raise UsageError(f"the task has no {reward} reward", "give a file with a `compute_reward`")

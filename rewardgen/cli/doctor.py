@@ -128,7 +128,6 @@ def _room(name: str, free: int, hint: str) -> Check:
 
 
 def _gpu() -> Iterator[Check]:
-    """Check that torch sees a GPU and that a confined worker computes on it."""
     done = subprocess.run(python_command("-c", _ASK_TORCH), capture_output=True, text=True)
     if done.returncode:
         yield Check("torch", "fail", done.stderr.strip().rpartition("\n")[2], "install torch again")
@@ -151,7 +150,6 @@ def _gpu() -> Iterator[Check]:
 
 
 def _sandbox() -> Iterator[Check]:
-    """Check the layers in force in a worker, and let a worker try to escape."""
     with scratch_folder() as scratch:
         try:
             report = layers_in_force(scratch)

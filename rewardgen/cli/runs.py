@@ -137,7 +137,6 @@ def _show_candidate(folder: RunFolder, history: History, record: CandidateRecord
 
 
 def _trainings(history: History, id: str) -> dict[str, list[object]]:
-    """Return the results of a reward's seeds, in the search and on the fresh seeds."""
     trainings: dict[str, list[object]] = {"search": [], "final": []}
     for (phase, owner, _), result in history.trained.items():
         if owner == id:

@@ -205,7 +205,6 @@ def _policy(folder: RunFolder, history: History, id: str) -> Path | None:
 
 
 def _shipped(name: str, **words: str) -> str:
-    """A file of `shipped/` with words replaced."""
     text = (PACKAGE / "export" / "shipped" / name).read_text()
     for word, value in words.items():
         text = text.replace(word, value)
@@ -362,7 +361,6 @@ def _model_files(files: list[Path]) -> tuple[str, Files]:
 
 
 def _episode(played: Path, priced: Path) -> bytes:
-    """A played episode with the run's rewards in it."""
     import numpy as np
 
     episode = read_arrays(played)

@@ -210,7 +210,6 @@ class _Network(NamedTuple):
 
 
 def _network_of(policy: Any) -> _Network:
-    """Return the network of a `PpoPolicy` or an `MlpPolicy`."""
     low, high = policy.action_low, policy.action_high
     middle, half = (high + low) / 2, (high - low) / 2
     log_std = None
@@ -294,7 +293,6 @@ def _varied(policy: MlpPolicy) -> Tensor:
 
 
 def _put(layers: _Layers, *modules: torch.nn.Module) -> None:
-    """Copy weights and biases into the linear layers of modules."""
     linear = [layer for module in modules for layer in module.modules() if isinstance(layer, torch.nn.Linear)]
     for module, (weight, bias) in zip(linear, layers, strict=True):
         module.weight.data.copy_(weight)

@@ -206,7 +206,6 @@ def _so_far(task: Task, recording: Recording, steps: np.ndarray) -> list[float]:
 
 
 def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
-    """Write the model as it is filmed, with all that it includes, to one file."""
     moving = outlines(model, motion[:: -(-len(motion) // 100)], moving_geoms(model))
     floor = float(moving[..., 2].min()) - _BELOW_M if moving.size else None
     size = float(np.ptp(moving, axis=1).max(1).mean().clip(0.01)) if moving.size else 1.0

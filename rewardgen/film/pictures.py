@@ -46,8 +46,6 @@ _EXTENT, _FAR = 1.25, 10.0
 
 
 class _Film(Frozen):
-    """One requested film."""
-
     name: FileName
     frame_s: float
     """Time of the simulation between two frames [s]."""
@@ -107,7 +105,6 @@ def fitted(picture: np.ndarray) -> np.ndarray:
 
 
 def _write(film: _Film, shots: Sequence[Sequence[Image.Image]]) -> None:
-    """Write the files of a film."""
     panels = [Panel(side, film.frame_s, film.sides, film.speed) for side in film.sides]
     shown_s = film.frame_s / film.speed
     held = round(_HELD_S / shown_s)

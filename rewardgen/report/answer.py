@@ -112,7 +112,6 @@ def _next_steps(history: History, status: Status) -> list[str]:
 
 
 def _so_far(history: History) -> list[Fact]:
-    """The leader of the search, and the task's own rewards."""
     best, card = history.best(), history.card
     if best is None or best.result is None or card is None:
         return []
@@ -131,7 +130,6 @@ def _so_far(history: History) -> list[Fact]:
 
 
 def _verdict(history: History, row: FinalRow) -> tuple[str, Tone]:
-    """The headline and its tone."""
     summary, judgement = history.summary, history.judgement
     assert summary is not None
     rate, rates, interval = row.success_rate, _success_by_seed(history, row), row.success_interval
@@ -215,7 +213,6 @@ def _preference(history: History, id: str) -> list[Fact]:
 
 
 def _against(history: History, name: str) -> Fact | None:
-    """The chosen reward against one of the task's own."""
     summary = history.summary
     assert summary is not None and summary.chosen is not None
     row = next((row for row in summary.rows if row.candidate_id == name), None)

@@ -191,7 +191,6 @@ def _candidate_rows(history: History, live: Live) -> list[dict[str, Any]]:
 
 
 def _bars(history: History) -> list[dict[str, Any]]:
-    """Results of the task's own rewards in the search."""
     results = {name: history.result("search", name) for name in history.baselines}
     return [
         {

@@ -161,7 +161,6 @@ def write_readme(folder: RunFolder, history: History) -> None:
 
 
 def _remarks(history: History) -> list[str]:
-    """Objections, changes and feedback."""
     remarks = [history.goal_check.text] if history.goal_check else []
     remarks += [history.steps_doubt] if history.steps_doubt else []
     remarks += history.changes

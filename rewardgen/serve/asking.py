@@ -31,8 +31,6 @@ _MOST_BODY_BYTES = 16_384
 
 
 class _Posted(Frozen):
-    """Body of an answer."""
-
     turn: int
     """Number of the showing, as in `Showing.turn`."""
     answer: Answer | Literal["undo"]
@@ -121,7 +119,6 @@ class AskingHandler(PageHandler):
 
 
 def _make(setup: TeacherSetup) -> HumanTeacher:
-    """Build the judge `human`, or `human:PORT`."""
     argument = setup.argument or "0"
     if not (argument.isascii() and argument.isdecimal() and len(argument) < 6 and int(argument) < 1 << 16):
         message = f"`--judge human:{argument}`: after the colon stands the port of the page"

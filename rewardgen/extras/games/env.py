@@ -143,7 +143,6 @@ class ParallelVecEnv(GymVecEnv):
         return enumerate(range(index * self._each, (index + 1) * self._each))
 
     def _note(self, place: int, row: int, observations: Mapping[str, Any], infos: Mapping[str, Any]) -> None:
-        """Write an agent's observation and roles."""
         self._flat[row] = 0.0
         if (seen := observations.get(self._agents[place])) is not None:
             numbers = np.asarray(spaces.flatten(self._spaces[place], seen))

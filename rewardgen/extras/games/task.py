@@ -112,7 +112,6 @@ class ParallelTask(GymTask):
 
 
 def _flags(agents: Sequence[str]) -> dict[str, Var]:
-    """Variables of an agent's part in the game."""
     alive = "1 while the agent is in the game, 0 from the step at which it leaves; after that its other variables are 0"
     roles = dict.fromkeys(map(role_of, agents))
     variables = {flag_of(role): Var("1", f"1 for an agent of the role `{role}`, 0 for others") for role in roles}
@@ -132,7 +131,6 @@ def _coder(known: Known) -> AgentsCoder:
 
 
 def _made(task: type[ParallelTask], *, pictures: bool = False) -> Any:
-    """Make an environment of a task."""
     env, options = task.env, dict(task.env_options) | ({"render_mode": "rgb_array"} if pictures else {})
     if isinstance(env, str):
         module, _, name = env.partition(":")

@@ -138,7 +138,6 @@ def _on_node(expected: dict[str, str], order: dict[str, Any], files: list[Any]) 
 
 
 def _in_brief(error: BaseException) -> str:
-    """First line of Ray's long messages."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 

@@ -116,7 +116,6 @@ def runner_of(task: Task, settings: RslRlSettings) -> tuple[Any, dict[str, Any]]
 
 
 def _merged(usual: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Merge changes into a configuration, at any depth."""
     both = {name: _merged(usual[name], value) for name, value in other.items() if _parts(usual.get(name), value)}
     return {**usual, **other, **both}
 

@@ -49,14 +49,11 @@ def require_submitit() -> Any:
 
 
 class _Running:
-    """A submitted job and what it has reported."""
-
     def __init__(self, job: Any, id: str, place: Path) -> None:
         self.job, self.id, self.place = job, id, place
         self._read, self._ended = 0, math.inf
 
     def news(self) -> Iterator[dict[str, Any]]:
-        """Yield the messages that came since the last call."""
         while (path := self.place / f"{self._read}.json").is_file():
             self._read += 1
             yield json.loads(path.read_bytes())
@@ -68,7 +65,6 @@ class _Running:
         return time.monotonic() - self._ended
 
     def last_words(self) -> str:
-        """Return the last line of the job's log."""
         with suppress(Exception):  # whatever the log is missing for
             return (self.job.stderr() or "").strip().splitlines()[-1][:200]
         return "it left no log"
@@ -152,7 +148,6 @@ class SlurmTrainer:
             discard(place)
 
     def _executor(self, place: Path, seeds: int) -> Any:
-        """Return the executor of submitit, with what one job needs."""
         limits = self._setup.limits
         executor = self._submitit.AutoExecutor(place / "log", cluster=self._cluster)
         executor.update_parameters(

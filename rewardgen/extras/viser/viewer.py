@@ -82,7 +82,6 @@ class _Scene:
         server.scene.set_up_direction("+z")
 
     def poses(self, motion: Path, frame_s: float) -> _Poses:
-        """Return where the geoms are in a recorded episode."""
         import mujoco
         import numpy as np
 
@@ -107,7 +106,6 @@ class _Scene:
         self._server.initial_camera.fov = 0.61  # as in films [rad]
 
     def move(self, poses: _Poses, frame: int) -> None:
-        """Move all geoms."""
         with self._server.atomic():
             for geom, handle in self._handles.items():
                 handle.position, handle.wxyz = poses.positions[frame, geom], poses.turns[frame, geom]
