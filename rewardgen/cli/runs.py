@@ -158,7 +158,7 @@ def compare(
     sides = [find_reference(side, runs_dir) for side in (one, other, *more)]
     remarks = notes(*(side.history for side in sides))
     named = any(side.named for side in sides)
-    runs = [run_facts(side.folder.id, side.history, status_of(side.folder, side.history)) for side in sides]
+    runs = [run_facts(side.folder, side.history) for side in sides]
     candidates = [candidate_facts(side.folder.id, side.history, side.candidate) for side in sides] if named else []
     measured = [_measured(sides[0], side) for side in sides[1:]] if rewards else []
     if page is not None:

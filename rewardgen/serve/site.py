@@ -99,7 +99,7 @@ class RunSite:
         if not 2 <= len(named) <= _MOST_SIDES:
             raise UsageError("no runs to compare", f"tick two to {_MOST_SIDES} of them")
         sides = [Reference(folder, History.load(folder)) for folder in named]
-        facts = [run_facts(side.folder.id, side.history, status_of(side.folder, side.history)) for side in sides]
+        facts = [run_facts(side.folder, side.history) for side in sides]
         words = " ".join(side.folder.word for side in sides)
         unmeasured = f"`rewardgen runs compare {words} --rewards` measures how far the rewards are from each other."
         return compare_html(sides, facts, notes(*(side.history for side in sides)), [unmeasured] * (len(sides) - 1))

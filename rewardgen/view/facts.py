@@ -88,21 +88,21 @@ def read_facts(folder: RunFolder) -> RunFacts:
         return RunFacts(folder.id, status="other version")
     except RunFolderError:
         return RunFacts(folder.id)
-    return run_facts(folder.id, history, status_of(folder, history))
+    return run_facts(folder, history)
 
 
-def run_facts(id: str, history: History, status: str) -> RunFacts:
-    """Facts of a run, whose status is given in words."""
+def run_facts(folder: RunFolder, history: History) -> RunFacts:
+    """Facts of a run that was read."""
     config, summary, training, usage = history.config, history.summary, history.training, history.usage
     records = [record for id in history.ids() if (record := history.record(id))]
     return RunFacts(
-        id=id,
+        id=folder.id,
         task=history.card.name if history.card else "",
         model=config.model if config else "",
         strategy=config.strategy if config else "",
         options=options_text(config) if config else "",
         goal=config.goal if config else "",
-        status=status,
+        status=status_of(folder, history),
         generations=len(history.generations),
         candidates=len(history.ids()),
         trained=sum(record.fitness is not None for record in records),

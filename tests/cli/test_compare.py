@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from rewardgen.core.config import RunConfig, options_text
 from rewardgen.critic.sandboxed import RewardPair
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.history import History
+from rewardgen.store.run_folder import RunFolder
 from rewardgen.ui.show import comparison_page, distance_page
 from rewardgen.view.facts import candidate_facts, notes, run_facts
 from tests.builders import unrelated
@@ -48,7 +50,7 @@ def page(renderable, width=100):
 
 
 def facts(id=RUN_ID, history=None):
-    return run_facts(id, history or until("finished"), "finished")
+    return run_facts(RunFolder(Path(id)), history or until("finished"))
 
 
 def pages():
