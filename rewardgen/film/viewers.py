@@ -5,9 +5,11 @@ To add one, register a class like `Viewer`. It gets files and numbers, never a t
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -62,8 +64,32 @@ class WindowViewer:
     def show(self, title: str, model: Path, episodes: Sequence[Recorded]) -> None:
         """See `Viewer.show`."""
         arguments = map(str, (model, episodes[0].motion, episodes[0].frame_s))
-        if subprocess.run(python_command("-m", "rewardgen.film.viewer", *arguments)).returncode:
+        if subprocess.run(python_command("-m", "rewardgen.film.viewers", *arguments)).returncode:
             raise UsageError("MuJoCo's viewer could not be opened", self._hint)
 
 
 VIEWERS.register("window", WindowViewer)
+
+
+def _open_window(scene: str, motion: str, frame_s: str) -> None:
+    """Show a motion file, (F, nq + 7 nmocap), of a model file again and again until the window is closed."""
+    import mujoco.viewer
+    import numpy as np
+
+    from rewardgen.film.scene import set_state
+
+    model = mujoco.MjModel.from_binary_path(scene)
+    data = mujoco.MjData(model)
+    with mujoco.viewer.launch_passive(model, data) as window:
+        for state in itertools.cycle(np.load(motion, allow_pickle=False)):
+            if not window.is_running():
+                return
+            with window.lock():
+                set_state(data, state)
+                mujoco.mj_forward(model, data)
+            window.sync()
+            time.sleep(float(frame_s))
+
+
+if __name__ == "__main__":
+    _open_window(*sys.argv[1:4])
