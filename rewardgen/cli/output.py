@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
+from pydantic import create_model
 
+from rewardgen.core.config import RunConfig
+from rewardgen.core.schema import Frozen
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 
@@ -19,13 +23,26 @@ def flag(help: str, name: str | None = None, **options: Any) -> Parameter:
     return Parameter(name=name, negative="", show_default=False, help=help, **options)
 
 
+def config_options(
+    title: str, parameters: Mapping[str, Parameter], *, base: type[Frozen] = Frozen, unset: bool = False
+) -> Any:
+    """Make a model with an option for each of these fields of the configuration; if `unset`, None is their default."""
+    fields: dict[str, Any] = {}
+    for name, parameter in parameters.items():
+        field = RunConfig.model_fields[name]
+        texts = {"negative": "", "show_default": False} if field.default == () else {}
+        kind = cast(Any, field.rebuild_annotation())
+        option = Parameter.combine(Parameter(help=field.description, **texts), parameter)
+        fields[name] = (Annotated[kind | None if unset else kind, option], None if unset else field)
+    return create_model(title, __base__=base, **fields)
+
+
 Json = Annotated[bool, flag("Print data as JSON on stdout.", "--json")]
 TASK_HELP = "Name in `rewardgen tasks list`, path of a task file, or a Gymnasium id such as `Reacher-v5`."
 Agree = Annotated[bool, flag("Do not ask about a run that you did not start here, or that was changed since.")]
 TaskName = Annotated[str, Parameter(help=TASK_HELP)]
 Reference = Annotated[str, Parameter(help="`latest`, a run's id or a part of it, or the path of its folder.")]
 Workers = Annotated[int | None, Parameter(help="Processes; default: the CPU cores.", validator=Number(gte=1))]
-Trainer = Annotated[str | None, Parameter(help="Trainer; default: the first that the task has settings for, or `ppo`.")]
 RunsDir = Annotated[Path, Parameter(help="Folder of the runs.")]
 
 

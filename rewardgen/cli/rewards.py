@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -19,18 +19,19 @@ from rewardgen.cli.output import (
     Json,
     RunsDir,
     TaskName,
-    Trainer,
     Workers,
+    config_options,
     flag,
     next_steps,
     print_json,
     with_runs_dir,
 )
 from rewardgen.cli.robots import CallOptions, Calls
-from rewardgen.core.config import BUILTIN, Bonus, Device
+from rewardgen.core.config import BUILTIN
 from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import count, number, percent, percent_interval, tokens, with_interval
 from rewardgen.core.physics import conditions, parse_ranges
+from rewardgen.core.schema import Frozen
 from rewardgen.core.text import one_line
 from rewardgen.llm.factory import lasting_model, make_llm
 from rewardgen.search.inspect_rewards import check_rewards, read_reward
@@ -55,23 +56,24 @@ Steps = Annotated[
     int | None,
     Parameter(help="Control steps per seed; default: as the task or run.", validator=Number(gte=LEAST_STEPS)),
 ]
-AnyDevice = Annotated[
-    Device | Literal["auto"], Parameter(help="`cpu`, `cuda`, or `auto` for a GPU if there is one; tasks only.")
-]
-AnyBonus = Annotated[
-    Bonus | None, Parameter(help="Exploration bonus, `rnd` or `count`, of the trainer `ppo`; tasks only.")
-]
-_PHYSICS = "`friction`, `mass`, `damping` or `gravity`, as `friction=0.5:1.5`, or `delay=0:2`. Repeatable."
-Vary = Annotated[tuple[str, ...], flag(f"Also measure with factors on {_PHYSICS}")]
+_VARY = (
+    "Also measure with factors on `friction`, `mass`, `damping` or `gravity`, as `friction=0.5:1.5`, or `delay=0:2`."
+    " Repeatable."
+)
+Vary = Annotated[tuple[str, ...], flag(_VARY)]
 Chooser = Annotated[str, Parameter(help="Language model that chooses the ranges to train with.", show_default=False)]
-Randomise = Annotated[tuple[str, ...], flag(f"Draw for each training episode a factor on {_PHYSICS}")]
-Levels = Annotated[bool, flag("Begin at the task's easier levels in the first half of training; tasks only.")]
 Folder = Annotated[
     Path | None, Parameter(help="Folder of the results; default: in `trainings/` of the run or working folder.")
 ]
 Episodes = Annotated[int, Parameter(help="Fresh episodes of each policy.", validator=Number(gte=1, lte=MOST_EPISODES))]
 EpisodeSeed = Annotated[int, Parameter(help="Seed of the episodes; 0: as in the run.", validator=Number(gte=0))]
 WithFilm = Annotated[bool, flag("Also film the policy with the median fitness.")]
+
+_SETTINGS = ("trainer", "bonus", "randomise", "levels", "device")
+if TYPE_CHECKING:
+    Settings = Frozen
+else:
+    Settings = config_options("Settings", dict.fromkeys(_SETTINGS, Parameter()))
 
 
 def check(task: TaskName, /, *files: Files, json: Json = False) -> int:
@@ -115,11 +117,7 @@ def train(
     steps: Steps = None,
     seeds: Seeds = 3,
     first_seed: FirstSeed = None,
-    trainer: Trainer = None,
-    bonus: AnyBonus = None,
-    randomise: Randomise = (),
-    levels: Levels = False,
-    device: AnyDevice = "cpu",
+    settings: Annotated[Settings, Parameter(name="*")] = Settings(),  # noqa: B008
     folder: Folder = None,
     workers: Workers = None,
     yes: Agree = False,
@@ -130,9 +128,8 @@ def train(
 
     More `--seeds` with the same other options train only the missing seeds.
     """
-    options: dict[str, Any] = {"steps": steps, "seeds": seeds, "first_seed": first_seed, "trainer": trainer}
-    options |= {"bonus": bonus, "randomise": randomise, "levels": levels, "device": device, "folder": folder}
-    options |= {"workers": workers, "runs_dir": runs_dir, "agreed": yes}
+    options: dict[str, Any] = {"steps": steps, "seeds": seeds, "first_seed": first_seed, "folder": folder}
+    options |= {"workers": workers, "runs_dir": runs_dir, "agreed": yes, **settings.model_dump()}
     training = train_reward(target, reward, **options)
     code = 1 if training.result.failure else 0
     if json:

@@ -6,15 +6,14 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from pydantic import Field
 from rich.padding import Padding
 from rich.text import Text
 
 from rewardgen.api.drafting import TaskDraft, accept_sound, draft_file, task_name
-from rewardgen.cli.output import Json, flag, next_steps, print_json
+from rewardgen.cli.output import Json, config_options, flag, next_steps, print_json
 from rewardgen.core.asynchrony import blocking
 from rewardgen.core.config import BUILTIN, RunConfig
 from rewardgen.core.errors import NeedsConsent, UsageError
@@ -37,29 +36,19 @@ Output = Annotated[Path | None, Parameter(help="The file to write; named after t
 Yes = Annotated[bool, flag("Accept a draft whose metric passes without reading it.")]
 
 
-class Calls(Frozen):
+class _Calls(Frozen):
     """Options of the calls of a language model outside a run."""
-
-    api_base: str | None = None
-    """Address of an OpenAI-compatible server."""
-    effort: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
-    """Reasoning effort of the model, such as `high`."""
-    max_cost: float | None = Field(default=None, ge=0)
-    """Limit on the price of the calls [USD]."""
-    max_tokens: int | None = Field(default=None, ge=0)
-    """Limit on the tokens of the calls."""
-    temperature: float = Field(default=1.0, ge=0, le=2)
-    """Sampling temperature."""
-    call_timeout_s: float = Field(default=180.0, gt=0)
-    """Time limit of one call [s]; a mailbox waits 20 times as long."""
-    prompts: str | None = None
-    """Folder with prompt templates of your own: see `rewardgen prompts`."""
 
     def config(self, model: str, task: str) -> RunConfig:
         """Return the configuration for a model and a task file."""
         return RunConfig(task=task, model=model, **self.model_dump())
 
 
+_CALLS = ("api_base", "effort", "max_cost", "max_tokens", "temperature", "call_timeout_s", "prompts")
+if TYPE_CHECKING:
+    Calls = _Calls
+else:
+    Calls = config_options("Calls", dict.fromkeys(_CALLS, Parameter()), base=_Calls)
 CallOptions = Annotated[Calls, Parameter(name="*")]
 
 

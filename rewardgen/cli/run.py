@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, get_args
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
-from pydantic import ConfigDict, Field, create_model
+from pydantic import ConfigDict
 
 from rewardgen.api.drafting import task_name
 from rewardgen.api.tracking import require_trackers, tracked
 from rewardgen.cli.consent import confirm_price, foreign_run_text, require_consent, require_consent_to_file
-from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, flag, print_json
+from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, config_options, flag, print_json
 from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
-from rewardgen.core.config import Ablation, RunConfig, checked_config, read_config
+from rewardgen.core.config import RunConfig, checked_config, read_config
 from rewardgen.core.errors import UsageError
-from rewardgen.core.schema import Frozen
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import EndedRun
-from rewardgen.store.history import History
+from rewardgen.store.history import Changeable, History
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, find_run
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
@@ -41,25 +40,21 @@ class _Text(RunConfig):
     """The configuration from a command line, where every value is text."""
 
     model_config = ConfigDict(strict=False)
+    task: Annotated[str, Parameter(parse=False)] = ""
 
 
-def _options() -> type[RunConfig]:
-    """Make the configuration with an option for each field but the task; only those in a group are shown."""
-    groups = {name: Group(group, sort_key=place) for place, group in enumerate(GROUPS) for name in GROUPS[group]}
-    fields: dict[str, Any] = {}
-    for name, field in RunConfig.model_fields.items():
-        parameter = Parameter(group=groups.get(name), show=name in groups, help=field.description)
-        if field.default == ():
-            parameter = Parameter.combine(parameter, Parameter(negative="", show_default=False))
-        fields[name] = (Annotated[cast(Any, field.rebuild_annotation()), parameter], field)
-    fields["task"] = (Annotated[str, Parameter(parse=False)], "")
-    return create_model("Options", __base__=_Text, **fields)
-
-
+_PLACES = {name: Group(group, sort_key=place) for place, group in enumerate(GROUPS) for name in GROUPS[group]}
+_OPTIONS = dict.fromkeys(RunConfig.model_fields, Parameter(show=False))
+_OPTIONS |= {name: Parameter(group=group) for name, group in _PLACES.items()}
+_CHANGES = dict.fromkeys(get_args(Changeable), Parameter()) | {"ablate": Parameter(show=False)}
+for _name in ("critic_model", "api_base", "cluster"):
+    _CHANGES[_name] = Parameter(help=f"{RunConfig.model_fields[_name].description} Empty for none.")
 if TYPE_CHECKING:
-    Options = RunConfig
+    Options = Changes = _Text
 else:
-    Options = _options()
+    del _OPTIONS["task"]
+    Options = config_options("Options", _OPTIONS, base=_Text)
+    Changes = config_options("Changes", _CHANGES, unset=True)
 
 _TASK, _SAFETY = (Group(name, sort_key=list(GROUPS).index(name)) for name in ("Task", "Safety"))
 _OUTPUT = Group("Output", sort_key=len(GROUPS) - 1)
@@ -90,37 +85,10 @@ Generations = Annotated[
     int | None,
     Parameter(
         help="Number of further generations. A finished run continues after its last one and repeats its finals on"
-        " other fresh seeds.",
+        " other fresh seeds; `--max-minutes` is then for these.",
         validator=Number(gte=1),
     ),
 ]
-
-
-class Changes(Frozen):
-    """Fields of the configuration that `resume` can change; None leaves a field as it is."""
-
-    model: str | None = None
-    """Model to continue with; requests that were refused are sent again."""
-    critic_model: str | None = None
-    """Model that reads candidates from now on; empty for none."""
-    judge: str | None = None
-    """Judge that compares episodes from now on."""
-    api_base: str | None = None
-    """Address of the server to continue with; empty for the model's own."""
-    max_minutes: float | None = Field(default=None, gt=0)
-    """New limit on the wall-clock time; with more generations, of these and their finals."""
-    max_steps: int | None = Field(default=None, ge=1000)
-    """New limit on the control steps of all trainings."""
-    max_cost: float | None = Field(default=None, ge=0)
-    """New limit on the price of all calls [USD]."""
-    max_tokens: int | None = Field(default=None, ge=0)
-    """New limit on the tokens of all calls."""
-    ablate: Annotated[tuple[Ablation, ...] | None, Parameter(negative="", show=False)] = None
-    """Part to leave out from now on."""
-    executor: str | None = None
-    """Executor to continue with: `processes`, or one of an optional package."""
-    cluster: str | None = None
-    """Address of the executor's cluster; empty for the local one."""
 
 
 def run(
@@ -129,7 +97,7 @@ def run(
     *,
     config: ConfigFile = None,
     robot: Robot = None,
-    options: Annotated[Options, Parameter(name="*")] = Options(task=""),  # noqa: B008
+    options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008
     dry_run: DryRun = False,
     track: Track = (),
     yes: Yes = False,
