@@ -28,9 +28,8 @@ from rewardgen.serve.site import RunSite, fault_page, state_line
 from rewardgen.store.run_folder import RunFolder
 
 _HOST = "127.0.0.1"
-_LOOK_S, _BEAT_S, _STREAM_S = 1.0, 15.0, 600.0
-"""Time between two looks at a run, between signs of life, and until a page asks again [s]."""
-_MOST_STREAMS = 24
+_LOOK_S, _BEAT_S = 1.0, 15.0
+"""Time between two looks at a run, and between two signs of life [s]."""
 MOST_FILM_BYTES = 64 << 20
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _ENTRY = '<!doctype html><title>rewardgen</title><meta http-equiv="refresh" content="0; url={}/">'
@@ -41,7 +40,6 @@ _ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
 }
 
 
@@ -73,7 +71,6 @@ class Server(ThreadingHTTPServer):
         port = self.server_address[1]
         self.hosts = {f"{_HOST}:{port}", f"localhost:{port}"}
         self.cookie, self.place = f"rewardgen-{port}", f"/{secrets.token_urlsafe(12)}"
-        self.streams = threading.BoundedSemaphore(_MOST_STREAMS)
         self.ended = threading.Event()
 
     @property
@@ -188,22 +185,16 @@ class RunHandler(PageHandler):
                         return self._still(run.folder, name)
         return Response(HTTPStatus.NOT_FOUND, b"not found\n")
 
-    def _stream(self, look: Callable[[], dict[str, Any]]) -> Response | None:
+    def _stream(self, look: Callable[[], dict[str, Any]]) -> None:
         """Send a page every change until it closes."""
-        if not self.server.streams.acquire(blocking=False):
-            return Response(HTTPStatus.SERVICE_UNAVAILABLE, b"too many pages are open\n")
-        try:
-            self._head(HTTPStatus.OK, "text/event-stream", {"Connection": "close"})
-            last, until, beat = "", time.monotonic() + _STREAM_S, time.monotonic()
-            while time.monotonic() < until:
-                if (line := state_line(look)) != last or time.monotonic() - beat > _BEAT_S:
-                    last, beat = line, time.monotonic()
-                    self.wfile.write(f"data: {line}\n\n".encode())
-                if self.server.ended.wait(_LOOK_S):
-                    break
-        finally:
-            self.server.streams.release()
-        return None
+        self._head(HTTPStatus.OK, "text/event-stream", {"Connection": "close"})
+        last, beat = "", time.monotonic()
+        while True:
+            if (line := state_line(look)) != last or time.monotonic() - beat > _BEAT_S:
+                last, beat = line, time.monotonic()
+                self.wfile.write(f"data: {line}\n\n".encode())
+            if self.server.ended.wait(_LOOK_S):
+                return
 
     def _still(self, folder: RunFolder, name: str) -> Response:
         """Return the picture of a film for the list of runs; a run's own page holds its films."""
