@@ -211,5 +211,5 @@ def test_a_candidate_that_is_lost_twice_ends_the_run(cluster, tmp_path):
 @needs_ray
 @pytest.mark.slow
 def test_a_cluster_without_a_gpu_is_told_where_one_is_asked_for(cluster, tmp_path):
-    with pytest.raises(MachineError, match="no GPU"):
+    with pytest.raises(MachineError, match="no node of the Ray cluster has a CPU and a GPU"):
         trainer(tmp_path, cluster.address, device="cuda")

@@ -50,12 +50,10 @@ class RayTrainer:
         task, files = packed(setup.task, job.task_files)
         self._ray = _connected(job.cluster)
         needs = {"CPU": 1, "GPU": 1 if getattr(setup.settings, "device", "cpu") == "cuda" else 0}
-        resources = self._ray.cluster_resources()
-        if missing := [name for name, number in needs.items() if number > resources.get(name, 0)]:
-            raise MachineError(f"the Ray cluster has no {' and no '.join(missing)}", "add nodes; see `ray status`")
         nodes = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if not any(all(node.get(name, 0) >= number for name, number in needs.items()) for node in nodes):
-            raise MachineError("no node of the Ray cluster has a CPU and a GPU", "add one; see `ray status`")
+            needed = " and ".join(f"a {name}" for name, number in needs.items() if number)
+            raise MachineError(f"no node of the Ray cluster has {needed}", "add one; see `ray status`")
         options = {"num_cpus": needs["CPU"], "num_gpus": needs["GPU"]}
         self._task = self._ray.remote(num_returns="streaming", max_retries=0, **options)(_on_node)
         self._files = self._ray.put(files)
