@@ -1,6 +1,6 @@
 """Experiment trackers follow a run: each is a listener, from an extra.
 
-To add one, register it: `TRACKERS.register("aim", TrackerKind(AimTracker))`.
+To add one, register its maker: `TRACKERS.register("aim", AimTracker)`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from rewardgen.core.registry import Registry
 from rewardgen.store.events import Event
@@ -28,29 +28,15 @@ class Tracker(Protocol):
         ...
 
 
-class TrackerKind(NamedTuple):
-    """A registered kind of tracker."""
-
-    make: Callable[[Path], Tracker]
-    """Makes a tracker from the folder of the runs."""
-    check: Callable[[], object] = lambda: None
-    """Raises a `UsageError` if a package is missing; called before a run begins."""
-
-
-TRACKERS: Registry[TrackerKind] = Registry("tracker")
-
-
-def require_trackers(names: Sequence[str]) -> None:
-    """Check before a run that all trackers are known and installed."""
-    for name in names:
-        TRACKERS.get(name).check()
+TRACKERS: Registry[Callable[[Path], Tracker]] = Registry("tracker")
+"""Makers of trackers from the folder of the runs, called before a run begins; raise a `UsageError` if a package is
+missing."""
 
 
 @contextmanager
 def tracked(listener: Listener, names: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
     """Pass a run's events on to trackers as well."""
-    require_trackers(names)
-    tracking = _Tracked(listener, {name: TRACKERS.get(name).make(runs_dir) for name in names})
+    tracking = _Tracked(listener, {name: TRACKERS.get(name)(runs_dir) for name in names})
     try:
         yield tracking
     finally:

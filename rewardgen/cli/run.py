@@ -10,7 +10,7 @@ from cyclopts.validators import Number
 from pydantic import ConfigDict
 
 from rewardgen.api.drafting import task_name
-from rewardgen.api.tracking import require_trackers, tracked
+from rewardgen.api.tracking import tracked
 from rewardgen.cli.consent import confirm_price, foreign_run_text, require_consent, require_consent_to_file
 from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, config_options, flag, print_json
 from rewardgen.cli.robots import ROBOT, draft
@@ -117,7 +117,6 @@ def run(
         file = Path(task_name(robot, settings.task))
         settings = draft(settings.task, robot, file, settings, yes=yes).run_config(settings)
     require_consent([settings], yes)
-    require_trackers(track)
     if not yes:
         confirm_price([lifecycle.lasting(settings, runs_dir)])
 
@@ -173,7 +172,6 @@ def resume(
     foreign = lifecycle.foreign_config(folder, how)
     if foreign is not None and not yes:
         confirm(foreign_run_text(folder.id, foreign), "read what the run names, and its files, before you agree")
-    require_trackers(track)
     history = History.load(folder)
     was_finished = history.summary is not None and not generations
     more = generations or {"model", "critic_model", "judge"} & changes.keys()

@@ -7,7 +7,7 @@ import time
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from rewardgen.api.tracking import TRACKERS, TrackerKind, require_trackers, tracked
+from rewardgen.api.tracking import TRACKERS, tracked
 from rewardgen.core.errors import UsageError
 from rewardgen.extras.trackers.trackers import numbers_of
 from rewardgen.store.history import History
@@ -84,7 +84,7 @@ def test_a_tracker_that_exits_ends_no_run(tmp_path, monkeypatch):
     class Exiting:
         event = close = lambda self, *_: sys.exit("no login")
 
-    monkeypatch.setitem(TRACKERS._entries, "exiting", TrackerKind(lambda runs_dir: Exiting()))
+    monkeypatch.setitem(TRACKERS._entries, "exiting", lambda runs_dir: Exiting())
     listener, _ = tell(["exiting"], tmp_path)
     assert listener.notes == ["exiting: stopped tracking: SystemExit: no login"]
 
@@ -100,14 +100,14 @@ def test_a_task_without_success_has_no_success_rate():
     assert "search/fitness" in names and not any("success" in name for name in names)
 
 
-def test_a_missing_package_says_which_extra_before_the_run(monkeypatch):
+def test_a_missing_package_says_which_extra_before_the_run(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", None)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the package wandb") as caught:
-        require_trackers(["wandb"])
+        tell(["wandb"], tmp_path)
     assert "[wandb]" in caught.value.hint
     with pytest.raises(UsageError, match="unknown tracker"):
-        require_trackers(["tensorbord"])
+        tell(["tensorbord"], tmp_path)
 
 
 def test_no_text_of_a_model_is_told():

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from rewardgen.api.tracking import TRACKERS, TrackerKind
+from rewardgen.api.tracking import TRACKERS
 from rewardgen.core.errors import UsageError
 from rewardgen.core.extras import install_hint
 from rewardgen.store.events import Event
@@ -112,7 +112,9 @@ class MLflow:
 class NumbersTracker:
     """A `rewardgen.api.tracking.Tracker` that sends each event's numbers to a sink."""
 
-    def __init__(self, sink: Callable[[Path, str, Mapping[str, Any]], Sink], runs_dir: Path) -> None:
+    def __init__(self, package: str, sink: Callable[[Path, str, Mapping[str, Any]], Sink], runs_dir: Path) -> None:
+        if importlib.util.find_spec(package) is None:
+            raise UsageError(f"`--track {package}` needs the package {package}", install_hint(package))
         self._make, self._runs_dir = sink, runs_dir
         self._sink: Sink | None = None
 
@@ -164,15 +166,10 @@ def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float
                     yield values, "seeds", row.seeds
 
 
-def _require(package: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        raise UsageError(f"`--track {package}` needs the package {package}", install_hint(package))
-
-
 for _name, _sink in (
     ("tensorboard", TensorBoard),
     ("wandb", WeightsAndBiases),
     ("mlflow", MLflow),
     ("trackio", Trackio),
 ):
-    TRACKERS.register(_name, TrackerKind(partial(NumbersTracker, _sink), partial(_require, _name)))
+    TRACKERS.register(_name, partial(NumbersTracker, _name, _sink))
