@@ -80,7 +80,7 @@ def play(
     folder, history, _ = reference = find_reference(ref, runs_dir)
     viewer = VIEWERS.get("web" if web else "window")(f"rewardgen film {folder.word}:{reference.candidate}")
     plan = plan_of(folder, history, reference.candidate, seed=seed)
-    takes = takes_beside(folder, history, plan.take) if viewer.all_seeds else [plan.take]
-    with recorded(folder, history, takes, seconds, priced=viewer.priced, agreed=yes) as (model, episodes):
+    takes = takes_beside(folder, history, plan.take) if viewer.detailed else [plan.take]
+    with recorded(folder, history, takes, seconds, priced=viewer.detailed, agreed=yes) as (model, episodes):
         viewer.show(plan.title, model, episodes)
     return 0

@@ -25,8 +25,7 @@ from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.registry import Registry
 from rewardgen.core.resources import PACKAGE
 from rewardgen.export.vendor import bases_of, task_source, vendored
-from rewardgen.film.clips import SECONDS
-from rewardgen.film.shooting import POLICIES, Starts, lay_out, require_trust, take_of
+from rewardgen.film.shooting import POLICIES, SECONDS, Starts, lay_out, require_trust, take_of
 from rewardgen.llm.prompts import fenced
 from rewardgen.reward.export import reward_file
 from rewardgen.reward.stages import stage_names

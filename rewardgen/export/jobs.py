@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,12 +29,11 @@ from rewardgen.training.mlp_policy import MlpPolicy, Squash
 from rewardgen.training.policies import load_policy, misfit, side_by_side
 from rewardgen.training.ppo.policy import PpoPolicy
 from rewardgen.training.shared.seeding import derive_seed
+from rewardgen.training.shared.slices import Report
 
 _ROWS = 256
 _SEED = 7
 _INPUT = "input."
-
-Report = Callable[[dict[str, Any]], None]
 
 
 def reward_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from rewardgen.analyzer.episode_text import card_rows, episode_tables, lasted
 from rewardgen.core.errors import RunFolderError
 from rewardgen.core.files import read_plain, write_atomic
-from rewardgen.film.shooting import Played, Starts, Take, play, render_all, take_of
+from rewardgen.film.shooting import SECONDS, Played, Starts, Take, play, render_all, take_of
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
@@ -28,8 +28,6 @@ from rewardgen.tasks.measure import MEASURING
 from rewardgen.training.artifacts import EVALUATION_SEED, evaluation_starts
 
 CLIPS, _INDEX = "clips", "index.json"
-SECONDS = 10.0
-"""Longest film of a clip [s]."""
 FRAMES = 8
 """Small pictures of a clip at most."""
 _MOST_BYTES, _MOST_INDEX_BYTES = 16 << 20, 1 << 16

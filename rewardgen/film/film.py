@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rewardgen.core.errors import RewardgenError
 from rewardgen.film.film_index import Film, films_of
-from rewardgen.film.shooting import SECONDS, Plan, Take, TakePhase, shoot, take_of
+from rewardgen.film.shooting import SECONDS, Plan, Take, shoot, take_of
 from rewardgen.llm.protocol import Note, silent
-from rewardgen.store.history import History
+from rewardgen.store.history import History, Phase
 from rewardgen.store.run_folder import RunFolder
 
 _MOST_GENERATIONS = 4
@@ -62,7 +62,7 @@ def at_pace(plan: Plan, seconds: float, speed: float = 1.0) -> Plan:
     return plan._replace(title=f"{plan.title}, {seconds:g} s{pace}", variant=f"{seconds:g}s-x{speed:g}")
 
 
-def _take(folder: RunFolder, history: History, id: str, phase: TakePhase) -> Take | None:
+def _take(folder: RunFolder, history: History, id: str, phase: Phase) -> Take | None:
     try:
         return take_of(folder, history, id, phases=(phase,))
     except RewardgenError:

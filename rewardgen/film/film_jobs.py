@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import PolicyStack, load_policy, misfit, side_by_side
 from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.shared.seeding import derive_seed
+from rewardgen.training.shared.slices import Report
 
 _FASTEST, _USUAL = 30.0, 25.0
 """Most frames per second, and the rate where there are more control steps."""
@@ -40,8 +40,6 @@ _SMOOTHED_S = 0.2
 """Time over which components are averaged, so that bars can be read [s]."""
 _HEADLESS = {"SDL_VIDEODRIVER": "dummy", "SDL_AUDIODRIVER": "dummy"}
 """Environment variables by which games need no display."""
-
-Report = Callable[[dict[str, Any]], None]
 
 
 def rollout_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
@@ -159,7 +157,6 @@ def _middle(task: Task, envs: VecEnv, recording: Recording, starts: dict[str, An
     middle = int(measured.fitness.argsort(stable=True)[envs.num_envs // 2])
     return middle, {
         "start": middle * starts["episodes"] // envs.num_envs + 1,
-        "starts": starts["episodes"],
         "fitness": float(measured.fitness[middle]) if task.has_fitness else None,
         "success": bool(measured.success[middle]),
     }

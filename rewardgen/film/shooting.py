@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, FiniteFloat, ValidationError
 
@@ -31,7 +31,7 @@ from rewardgen.sandbox.answers import clean
 from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.jobs import register
 from rewardgen.sandbox.process import Limits, run_worker
-from rewardgen.store.history import History
+from rewardgen.store.history import History, Phase
 from rewardgen.store.names import FileName
 from rewardgen.store.records import BASELINES, RewardSpec, SliceResult
 from rewardgen.store.run_folder import MOST_POLICY_BYTES, RunFolder
@@ -64,8 +64,6 @@ _KEPT = "keep"
 _RENDERERS = ("cgl",) if sys.platform == "darwin" else ("egl", "osmesa")
 """Ways to render without a display, in order of preference; `MUJOCO_GL` comes before them."""
 
-TakePhase = Literal["search", "final"]
-
 
 class Starts(NamedTuple):
     """Episodes of which one is filmed.
@@ -90,7 +88,7 @@ class Take(NamedTuple):
     """One policy that is filmed."""
 
     id: str
-    phase: TakePhase
+    phase: Phase
     slice: SliceResult
     source: str
     """Source of the reward that the policy was trained with."""
@@ -135,7 +133,6 @@ class Played(Frozen):
     problem: str = ""
     start: int = Field(default=0, ge=0, le=1000)
     """Number of the start with the middle fitness, from 1."""
-    starts: int = Field(default=0, ge=0, le=1000)
     fitness: FiniteFloat | None = None
     """None in a task without a fitness."""
     success: bool = False
@@ -172,7 +169,7 @@ def take_of(
     id: str,
     *,
     seed: int | None = None,
-    phases: Sequence[TakePhase] = ("final", "search"),
+    phases: Sequence[Phase] = ("final", "search"),
 ) -> Take:
     """Choose the policy of a reward to film: that of the middle fitness, on the fresh seeds if trained there.
 
@@ -184,7 +181,7 @@ def take_of(
     """
     record = history.record(id)
     source = record.candidate.source if record else history.baselines.get(id, "")
-    trained: dict[TakePhase, list[SliceResult]] = {phase: _measured(history, phase, id) for phase in phases}
+    trained: dict[Phase, list[SliceResult]] = {phase: _measured(history, phase, id) for phase in phases}
     if not any(trained.values()):
         why = f": {record.outcome}" if record and record.outcome else ""
         raise UsageError(f"{id} has no policy to show, it was not trained{why}", "name a candidate that was trained")
@@ -200,7 +197,7 @@ def take_of(
     raise RunFolderError(f"the policies of {id} are gone from {folder.policies}", hint)
 
 
-def _measured(history: History, phase: TakePhase, id: str) -> list[SliceResult]:
+def _measured(history: History, phase: Phase, id: str) -> list[SliceResult]:
     """A reward's trainings with a policy, by fitness; without those of finals that a later one has replaced."""
     reported = history.seeds(phase, id)
     slices = [history.trained[phase, id, seed] for seed in reported if (phase, id, seed) in history.trained]
@@ -504,7 +501,7 @@ def _filmed(plan: Plan, played: Played) -> Film:
         phase=take.phase,
         seed=take.slice.seed,
         title=plan.title,
-        caption=f"{start} of {played.starts}; {take.seed_words}; {ended}.",
+        caption=f"{start} of {FILM_STARTS.episodes}; {take.seed_words}; {ended}.",
         seconds=round(played.seconds, 3),
         fitness=played.fitness,
         success=played.success,

@@ -36,10 +36,8 @@ class Recorded(NamedTuple):
 class Viewer(Protocol):
     """Shows episodes until the user closes it. Made before anything is played."""
 
-    priced: bool
-    """True if it shows components."""
-    all_seeds: bool
-    """True if it shows the policies of all training seeds, one at a time."""
+    detailed: bool
+    """True if it shows components, and the policies of all training seeds, one at a time."""
 
     def show(self, title: str, model: Path, episodes: Sequence[Recorded]) -> None:
         """Show the first of the episodes of a binary MuJoCo model, and let the user choose others."""
@@ -53,7 +51,7 @@ VIEWERS: Registry[Callable[[str], Viewer]] = Registry("viewer")
 class WindowViewer:
     """MuJoCo's viewer, in a process of its own."""
 
-    priced = all_seeds = False
+    detailed = False
 
     def __init__(self, film: str) -> None:
         self._hint = f"make a film: `{film}`"

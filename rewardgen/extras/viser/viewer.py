@@ -41,7 +41,7 @@ def require_viser() -> Any:
 class WebViewer:
     """Shows episodes on a page with a slider over their steps, a choice of policies and bars of components."""
 
-    priced = all_seeds = True
+    detailed = True
 
     def __init__(self, film: str) -> None:
         self._viser = require_viser()
