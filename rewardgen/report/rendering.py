@@ -46,17 +46,19 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, 
             *(" 'self'", " 'self'") if served else ("", " 'none'")
         )
     )
-    return (
-        _environment()
-        .get_template(f"{template}.html.j2")
-        .render(
-            **values,
-            policy=policy,
-            style=Markup(_asset("page.css")),
-            scripts=[Markup(source) for source in sources],
-            data=Markup(_as_json({**data, "served": served})),
-        )
+    return filled(
+        template,
+        **values,
+        policy=policy,
+        style=Markup(_asset("page.css")),
+        scripts=[Markup(source) for source in sources],
+        data=Markup(_as_json({**data, "served": served})),
     )
+
+
+def filled(template: str, **values: Any) -> str:
+    """A template with values, as a part of a page or a page without scripts."""
+    return _environment().get_template(f"{template}.html.j2").render(**values)
 
 
 def packed(data: Any) -> str:

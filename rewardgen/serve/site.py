@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import html
 import json
 import threading
 from collections.abc import Callable, Sequence
@@ -143,10 +142,3 @@ def state_line(look: Callable[[], dict[str, Any]]) -> str:
         return json.dumps(look())
     except RewardgenError as error:
         return json.dumps({"version": "", "done": None, "text": error.message})
-
-
-def fault_page(message: str, hint: str, home: str) -> str:
-    """A page with an error, and a link to the address of the list."""
-    texts = "".join(f"<p>{html.escape(text)}</p>" for text in (message, hint) if text)
-    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>rewardgen</title>'
-    return f'{head}{texts}<a href="{home}">All runs</a>'
