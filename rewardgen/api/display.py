@@ -39,13 +39,13 @@ class Table:
         return data_frame(self.rows(), "seed")
 
     def _repr_html_(self) -> str:
-        return filled("notebook", rows=self.rows(), number=number, run=None, film=None)
+        return filled("notebook.html", rows=self.rows(), number=number, run=None, film=None)
 
 
 def run_html(run: Run) -> str:
     """Return the status of a run, its candidates, the chosen reward's code and its film."""
     film, video = next(_films(run), (None, ""))
-    return filled("notebook", rows=run.rows(), number=number, run=run, film=film, video=video)
+    return filled("notebook.html", rows=run.rows(), number=number, run=run, film=film, video=video)
 
 
 def _films(run: Run) -> Iterator[tuple[Film, str]]:

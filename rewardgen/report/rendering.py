@@ -47,7 +47,7 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, 
         )
     )
     return filled(
-        template,
+        f"{template}.html",
         **values,
         policy=policy,
         style=Markup(_asset("page.css")),
@@ -57,8 +57,8 @@ def render_page(template: str, data: dict[str, Any], scripts: Sequence[str], *, 
 
 
 def filled(template: str, **values: Any) -> str:
-    """A template with values, as a part of a page or a page without scripts."""
-    return _environment().get_template(f"{template}.html.j2").render(**values)
+    """A template, such as `notebook.html` or `run.md`, with values; HTML is escaped."""
+    return _environment().get_template(f"{template}.j2").render(**values)
 
 
 def packed(data: Any) -> str:
@@ -87,7 +87,7 @@ def _asset(name: str) -> str:
 def _environment() -> Environment:
     return Environment(
         loader=FileSystemLoader(_FOLDER / "templates"),
-        autoescape=True,
+        autoescape=lambda name: str(name).endswith(".html.j2"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

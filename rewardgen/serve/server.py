@@ -212,7 +212,7 @@ def page_response(make: Callable[[], str], place: str) -> Response:
         text, status = make(), HTTPStatus.OK
     except RewardgenError as error:
         status = HTTPStatus.BAD_REQUEST if isinstance(error, UsageError) else HTTPStatus.INTERNAL_SERVER_ERROR
-        text = filled("fault", message=error.message, hint=error.hint, home=f"{place}/")
+        text = filled("fault.html", message=error.message, hint=error.hint, home=f"{place}/")
     match = _POLICY.search(text)
     policy = html.unescape(match[1]) if match else "default-src 'none'"
     headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}

@@ -296,17 +296,6 @@ def closing_rows(summary: Summary) -> list[ClosingRow]:
     return rows
 
 
-def closing_markdown(summary: Summary) -> list[str]:
-    """The closing table as lines of Markdown."""
-    rows = closing_rows(summary)
-    lines = [f"| {' | '.join(HEADINGS)} |", "|---|--:|--:|--:|--:|"] if rows else []
-    for row in rows:
-        name = f"**{row.id}** (chosen)" if row.is_chosen else row.id
-        fitness = f"failed: {row.failure}" if row.failure else row.fitness
-        lines.append(f"| {name} | {fitness} | {row.success} | {row.normalised} | {row.seeds} |")
-    return lines
-
-
 class Ancestor(NamedTuple):
     """One step of a lineage."""
 
