@@ -19,7 +19,7 @@ from rewardgen.core.provenance import usable_cores
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval, within_range
 from rewardgen.designer.ranges import choose_ranges
 from rewardgen.film.film import plan_of
-from rewardgen.film.film_index import FILMS, Film
+from rewardgen.film.film_index import Film
 from rewardgen.film.shooting import require_trust, shoot
 from rewardgen.llm.archive import slug
 from rewardgen.llm.factory import make_llm
@@ -182,31 +182,27 @@ def evaluate(
     training = _training(target, agreed)
     reference = training or referred(target, Path(runs_dir))
     phase, slices = _trained(reference)
-    if not reference.history.has_fitness:
-        raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {reference.folder.word}`")
-    require_trust(reference.history, agreed or training is not None)
-    task = reference.history.config.task if reference.history.config else ""
-    if ranges and not get_or_measure(task, limits_of(reference.history)).varies:
+    folder, history, id = reference.folder, reference.history, reference.candidate
+    if not history.has_fitness:
+        raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {folder.word}`")
+    require_trust(history, agreed or training is not None)
+    assert history.config is not None and history.card is not None
+    if ranges and not get_or_measure(history.config.task, limits_of(history)).varies:
         raise cannot_vary()
     if film and training:
         raise UsageError("trainings outside a run are not filmed", "leave out `--film`")
-    if film:
-        reference.folder.place_within(FILMS)
-    card = reference.history.card
-    agents = max(1, len(card.agents)) if card else 1
+    card, agents = history.card, max(1, len(history.card.agents))
     with scratch_folder() as scratch:
-        setup = _setup(reference.history, scratch, workers or usable_cores())
-        place = training.folder.path if training else reference.folder.policies / phase
+        setup = _setup(history, scratch, workers or usable_cores())
+        place = training.folder.path if training else folder.policies / phase
         paths = {result.spec: [place / result.policy] for result in slices if result.policy}
-        spec = RewardSpec(candidate_id=reference.candidate, source=reference.source)
+        spec = RewardSpec(candidate_id=id, source=reference.source)
         rewards, measured = {spec.candidate_id: spec}, {}
         for physics in conditions(ranges):
             here = setup._replace(scratch=scratch / str(len(measured)))
             starts = episodes * agents  # each agent of a game has an episode of its own
             measured[physics] = measured_policies(here, paths, rewards, seed=seed, episodes=starts, physics=physics)
-    best = card.best_fitness if card else None
-    policies = [_measurement(result, measured[()].get(result.spec), best, agents) for result in slices]
-    folder, history, id = reference.folder, reference.history, reference.candidate
+    policies = [_measurement(result, measured[()].get(result.spec), card.best_fitness, agents) for result in slices]
     films = shoot(folder, history, [plan_of(folder, history, id)], agreed=agreed) if film else []
     transfer = None
     if ranges:
@@ -215,7 +211,7 @@ def evaluate(
             trained=history.training.settings.get("randomise", ()) if history.training else (),
             episodes=episodes,
             seeds=tuple(result.seed for result in slices),
-            trivial=max((probe.fitness for probe in card.probes), default=0.0) if card else 0.0,
+            trivial=max((probe.fitness for probe in card.probes), default=0.0),
             conditions=tuple(_condition(physics, results) for physics, results in measured.items()),
         )
         write_transfer(folder, transfer)
