@@ -210,6 +210,10 @@ def _shipped(name: str, **words: str) -> str:
     return text
 
 
+def _use(name: str, **words: str) -> str:
+    return _shipped(name, **words).strip()
+
+
 def _priced(exported: Exported, inputs: Path) -> tuple[int, Path]:
     """Compare the reward's file with the run: number of rows compared, and the file of the run's rewards there."""
     answer, folder = exported.work(_REWARD, source=exported.source, inputs=str(inputs.resolve()))
@@ -231,13 +235,7 @@ def _torch(exported: Exported) -> Export:
     call = "reward, components = reward_and_components(inputs)"
     if stage_names(exported.source):
         call = "reward, components, stage = reward_and_components(inputs, stage)  # stage None where episodes begin"
-    use = f"""```python
-from reward import INPUTS, reward_and_components
-
-{call}
-```
-
-`inputs` is a dict: each name of `INPUTS`, described below, to a tensor (N,) or (N, k) for N steps."""
+    use = _use("torch.md", CALL=call)
     if exported.eyes:
         use += f"\n\n{exported.eyes} `seen_besides(inputs, stage)` computes them, from the inputs of `SEES`."
     return Export(files, use, tested, ("torch",))
@@ -261,31 +259,14 @@ def _acting(exported: Exported, name: str, use: str, *needs: str) -> Export:
 
 
 def _sb3(exported: Exported) -> Export:
-    name = exported.algorithm
-    use = f"""```python
-from stable_baselines3 import {name}
-
-model = {name}.load("policy.zip")
-action, _ = model.predict(observation, deterministic=True)
-```
-
-The observation normaliser is folded into the first layer; observations beyond 10 standard deviations are not clipped.
-`{name}.load("policy.zip", env=env)` trains it further with SB3's settings."""
+    use = _use("sb3.md", ALGORITHM=exported.algorithm)
     return _acting(exported, "policy.zip", use, "stable-baselines3")
 
 
 def _onnx(exported: Exported) -> Export:
     if not (find_spec("onnx") and find_spec("onnxruntime")):
         raise UsageError("ONNX files need two more packages", "pip install onnx onnxruntime")
-    use = """```python
-import onnxruntime
-
-session = onnxruntime.InferenceSession("policy.onnx")
-(actions,) = session.run(None, {"observation": observations})  # (N, O) float32 -> (N, A)
-```
-
-The observation normaliser and the action range are inside; actions are in actuator units."""
-    return _acting(exported, "policy.onnx", use, "onnxruntime")
+    return _acting(exported, "policy.onnx", _use("onnx.md"), "onnxruntime")
 
 
 def _gymnasium(exported: Exported) -> Export:
@@ -327,14 +308,7 @@ def _gymnasium(exported: Exported) -> Export:
     has_fitness = exported.card.has_fitness
     measures = "`fitness`, `success` and " if has_fitness else ""
     fitness = f", fitness {answer['fitness']:.4g}" if has_fitness else ""
-    use = f"""```python
-from {package} import make_env
-
-env = make_env()  # or gymnasium.make("rewardgen/{exported.slug}-v0") after the import
-```
-
-The reward is `{package}/reward.py`. `info` holds `components` and `variables` at every step, and {measures}`cause`
-at the end of an episode. `{package}/_rewardgen` is copied from rewardgen.{acts}"""
+    use = _use("gymnasium.md", PACKAGE=package, MEASURES=measures, ENVIRONMENT_ID=words["ENVIRONMENT_ID"]) + acts
     tested = (
         f"One episode{fitness}: `reward.py` equals the run in {rows} steps, to 1e-6. `python check.py` plays it again."
     )
@@ -386,9 +360,7 @@ def _comparisons(exported: Exported) -> Export:
         clip, seconds = each.left, round(each.seconds, 1)
         words = (*each.ids, clip.seed, clip.start, each.answer, _no_formula(each.teacher), _no_formula(each.why))
         rows.writerow((each.number, each.generation, *words, seconds, repeats))
-    use = """`comparisons.csv` has a row for each answer. `left` and `right` are candidates, each with its policy of
-`seed`, from the same `start`. `repeats` is the number of an earlier question that was asked again with exchanged sides.
-`seconds` include the making of films. A text that a spreadsheet would take for a formula begins with `'`."""
+    use = _use("comparisons.md")
     files: Files = {"comparisons.csv": text.getvalue()}
     try:
         content, tested = _preferences(exported)
@@ -397,19 +369,7 @@ def _comparisons(exported: Exported) -> Export:
         return Export(files, use, tested, ("a reader of CSV",))
     filmed = round(SECONDS / exported.card.control_step_s)
     files |= {"preferences.npz": content, "load_imitation.py": _shipped("load_imitation.py")}
-    use += f"""
-
-`preferences.npz` has the decided answers with their episodes, for the package `imitation`:
-
-```python
-from load_imitation import load
-
-dataset = load()  # a PreferenceDataset, for a RewardTrainer
-```
-
-A judge of films saw at most {filmed} steps: `load(steps={filmed})`. `obs`, the task's own observation, and `acts`
-hold one episode after the other, with one more row of `obs` each; `lengths` are in steps. `left` and `right` are
-numbers of episodes; `preference` is 1 if the left one is better, 0 if the right one is, and 0.5 if neither is."""
+    use += "\n\n" + _use("preferences.md", FILMED=str(filmed))
     return Export(files, use, tested, ("a reader of CSV", "numpy and imitation (1.0)"))
 
 
