@@ -12,7 +12,7 @@ from rewardgen.api.display import data_frame, run_html
 from rewardgen.api.reward import Reward
 from rewardgen.api.tracking import tracked
 from rewardgen.core.config import BUILTIN, checked_config
-from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.errors import UsageError
 from rewardgen.core.formatting import with_interval
 from rewardgen.core.statistics import Interval, bootstrap_interval, mean_interval, proportion_interval
 from rewardgen.film.film_index import Film, films_of
@@ -28,6 +28,7 @@ from rewardgen.ui.console import messages
 from rewardgen.ui.plain import Plain
 from rewardgen.ui.screen import Notebook, Screen, in_notebook
 from rewardgen.view.progress import Watcher
+from rewardgen.view.reference import require_candidate
 from rewardgen.view.rows import search_rows
 
 if TYPE_CHECKING:
@@ -197,9 +198,7 @@ class Run:
 
     def __getitem__(self, id: str) -> RunCandidate:
         """Return a candidate by id, or one of the task's own rewards, `human` and `sparse`."""
-        ids = [*self.history.ids(), *self.history.baselines]
-        if id not in ids:
-            raise UsageError(f"run {self.id} has no candidate `{id}`", did_you_mean(str(id), ids))
+        require_candidate(self.folder, self.history, str(id))
         return RunCandidate(self.folder, self.history, id)
 
     def rows(self) -> list[dict[str, Any]]:

@@ -66,9 +66,9 @@ def packed(data: Any) -> str:
     return base64.b64encode(gzip.compress(_as_json(data).encode(), mtime=0)).decode()
 
 
-def rounded(value: float | None, digits: int = 4) -> float | None:
-    """A number with that many significant digits; None for infinite values and NaN, which JSON lacks."""
-    return None if value is None or not math.isfinite(value) else float(f"{value:.{digits}g}")
+def rounded(value: float | None) -> float | None:
+    """A number with four significant digits; None for infinite values and NaN, which JSON lacks."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.4g}")
 
 
 def _as_json(data: Any) -> str:

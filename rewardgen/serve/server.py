@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
+from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -126,16 +126,10 @@ class PageHandler(BaseHTTPRequestHandler):
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path={self.server.place}/"
             entry = _ENTRY.format(self.server.place).encode()
             return Response(HTTPStatus.OK, entry, "text/html; charset=utf-8", {"Set-Cookie": cookie})
-        if not hmac.compare_digest(self._cookie_token().encode(), self.server.token.encode()):
+        cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        if not hmac.compare_digest((cookie.value if cookie else "").encode(), self.server.token.encode()):
             return Response(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen` printed\n")
         return None
-
-    def _cookie_token(self) -> str:
-        try:
-            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
-        except CookieError:
-            return ""
-        return cookie.value if cookie else ""
 
     def send(self, answer: Response) -> None:
         """Send a response."""
