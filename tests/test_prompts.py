@@ -147,13 +147,6 @@ def test_a_template_that_is_a_link_is_not_read(tmp_path):
         pass
 
 
-def test_a_folder_that_cannot_be_one_of_templates_is_not_walked(tmp_path):
-    for index in range(1001):
-        (tmp_path / f"{index}.md.j2").touch()
-    with pytest.raises(UsageError, match="more than 1,000 files and folders"), prompts.using_prompts(tmp_path):
-        pass
-
-
 def test_folder_without_templates_is_told(tmp_path):
     for folder in (tmp_path, tmp_path / "none"):
         with pytest.raises(UsageError, match="no prompt in") as caught, prompts.using_prompts(folder):

@@ -12,8 +12,7 @@ from rewardgen.cli.output import Json, next_steps, print_json
 from rewardgen.core.errors import UsageError
 from rewardgen.core.files import write_atomic
 from rewardgen.core.formatting import count
-from rewardgen.llm.prompts import template_versions, using_prompts
-from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknown
+from rewardgen.llm.prompts import ENDING, Templates, shipped_templates, template_versions, using_prompts
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.tables import plain_table
 
@@ -28,13 +27,13 @@ def prompts(
     if eject is not None:
         return _eject(eject, names, json)
     with using_prompts(own) as templates:
-        _require_known(names, templates)
         if not names:
             return _list(templates, json)
+        texts = {name: templates.text(name) for name in names}
         if json:
-            print_json({name: {"path": str(templates.file(name)), "text": templates.sources[name]} for name in names})
-        for name in () if json else names:
-            results().print_data(templates.sources[name].rstrip("\n"))
+            print_json({name: {"path": str(templates.file(name)), "text": text} for name, text in texts.items()})
+        for text in () if json else texts.values():
+            results().print_data(text.rstrip("\n"))
     return 0
 
 
@@ -59,25 +58,18 @@ def _list(templates: Templates, json: bool) -> int:
 
 def _eject(folder: Path, names: tuple[str, ...], json: bool) -> int:
     templates = shipped_templates()
-    _require_known(names, templates)
-    files = {name: folder / (name + ENDING) for name in names or sorted(templates.sources)}
-    for file in files.values():
+    texts = {folder / (name + ENDING): templates.text(name) for name in names or templates.sources}
+    for file in texts:
         if file.exists():
             raise UsageError(f"{file} exists", "name the missing prompts, or delete the file")
-    for name, file in files.items():
-        write_atomic(file, templates.sources[name])
+    for file, text in texts.items():
+        write_atomic(file, text)
     if json:
-        print_json({"files": [str(file) for file in files.values()]})
+        print_json({"files": [str(file) for file in texts]})
         return 0
-    messages().print(f"{count(len(files), 'prompt')} in {folder}; delete those that you do not edit", soft_wrap=True)
+    messages().print(f"{count(len(texts), 'prompt')} in {folder}; delete those that you do not edit", soft_wrap=True)
     next_steps((f"run hopper --model openai/gpt-5.1 --prompts {shlex.quote(str(folder))}", "uses them"))
     return 0
-
-
-def _require_known(names: tuple[str, ...], templates: Templates) -> None:
-    for name in names:
-        if name not in templates.sources:
-            raise unknown(name, templates)
 
 
 def _about(templates: Templates, name: str) -> str:

@@ -8,9 +8,11 @@ templates by a user's; Jinja's sandbox renders them all.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,10 +22,11 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from pydantic import BaseModel
 
 from rewardgen.core.errors import UsageError, did_you_mean
+from rewardgen.core.files import read_plain
 from rewardgen.core.formatting import named, number, percent, shares, thousands
 from rewardgen.core.physics import words
+from rewardgen.core.resources import shipped
 from rewardgen.llm.analysis_text import analysis_text, outcomes_text
-from rewardgen.llm.templates import ENDING, Templates, shipped_templates, unknown, with_own
 from rewardgen.reward.observation import eyes_text
 from rewardgen.reward.stages import stage_names
 from rewardgen.store.measurements import Range
@@ -43,10 +46,51 @@ SETTLED_BY_TRAINING = ("dead-component", "constant-component", "dominant-compone
 UNCHECKED = ("no-reading", "not-read", "not-compared", "not-ranked")
 """Warnings of a check that failed. They are for the user: a designer would search its reward for a fault."""
 
+ENDING = ".md.j2"
+_MOST_BYTES = 1 << 20
+"""Largest template [bytes]."""
 _WORDS = re.compile(r"[A-Za-z_]\w*")
 _VERSION = re.compile(r"\{# version (\d+)\b")
 
+
+@dataclass(frozen=True, eq=False)
+class Templates:
+    """Templates by name, such as `designer/draft`.
+
+    Attributes:
+        sources: Name to text.
+        own: Names of the user's templates.
+        place: Folder of the user's templates.
+    """
+
+    sources: Mapping[str, str]
+    own: frozenset[str] = frozenset()
+    place: Path | None = None
+
+    def file(self, name: str) -> Path:
+        """Return the path of a template, which may not exist."""
+        folder = self.place if self.place is not None and name in self.own else shipped("prompts")
+        return folder / (name + ENDING)
+
+    def text(self, name: str) -> str:
+        """Return a template; raise a UsageError for an unknown name."""
+        if name not in self.sources:
+            raise UsageError(f"there is no prompt `{name}`", did_you_mean(name, self.sources))
+        return self.sources[name]
+
+
 _IN_USE: ContextVar[Templates | None] = ContextVar("templates", default=None)
+
+
+@cache
+def shipped_templates() -> Templates:
+    """Return the templates of the package."""
+    return Templates(_read(shipped("prompts")))
+
+
+def _read(folder: Path) -> dict[str, str]:
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob(f"*{ENDING}"))}
+    return {name.removesuffix(ENDING): read_plain(path, _MOST_BYTES).decode() for name, path in files.items()}
 
 
 @contextmanager
@@ -66,10 +110,19 @@ def using_prompts(folder: Path | None) -> Iterator[Templates]:
 
 def own_prompts(folder: Path) -> Templates:
     """Load a user's templates over the shipped ones, and check them as `using_prompts` does."""
-    templates, shipped = with_own(folder), shipped_templates()
-    for name in sorted(templates.own):
-        if name not in shipped.sources:
-            hint = f"rename it or delete it; {did_you_mean(name, shipped.sources)}"
+    try:
+        texts = _read(folder)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise UsageError(f"cannot read the prompts in {folder}: {reason}", "give a folder of text files") from error
+    if not texts:
+        eject = shlex.join(["rewardgen", "prompts", "--eject", str(folder)])
+        raise UsageError(f"there is no prompt in {folder}, where files end in `{ENDING}`", f"copy some with `{eject}`")
+    sources = shipped_templates().sources
+    templates = Templates({**sources, **texts}, frozenset(texts), folder)
+    for name in texts:
+        if name not in sources:
+            hint = f"rename it or delete it; {did_you_mean(name, sources)}"
             raise UsageError(f"{templates.file(name)} replaces no prompt", hint)
         try:
             _environment(templates).compile(templates.sources[name])
@@ -92,8 +145,7 @@ def render(template: str, **values: Any) -> str:
         UsageError: The template does not exist or cannot be rendered.
     """
     templates = templates_in_use()
-    if template not in templates.sources:
-        raise unknown(template, templates)
+    templates.text(template)
     try:
         return _environment(templates).get_template(template + ENDING).render(values).strip() + "\n"
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:

@@ -22,9 +22,8 @@ from rewardgen.designer.builtin.designer import BuiltinDesigner
 from rewardgen.designer.llm_designer import LLMDesigner
 from rewardgen.designer.protocol import Designer
 from rewardgen.llm.factory import judging_model, make_llm
-from rewardgen.llm.prompts import template_versions, templates_in_use
+from rewardgen.llm.prompts import ENDING, template_versions, templates_in_use
 from rewardgen.llm.protocol import LLM, Note, silent
-from rewardgen.llm.templates import ENDING
 from rewardgen.sandbox.process import Limits
 from rewardgen.search import evolve as _evolve  # noqa: F401  (registers itself)
 from rewardgen.search.context import Parts
