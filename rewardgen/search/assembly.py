@@ -108,7 +108,6 @@ def setup_of(config: RunConfig, task: MeasuredTask) -> tuple[str, TrainerSetting
 def make_trainer(folder: RunFolder, history: History, training: Training) -> Trainer:
     """Build a trainer of a run."""
     config, card = history.config, history.card
-    assert config is not None and card is not None
     setup = TrainerSetup(
         task=config.task,
         settings=TRAINERS.get(training.trainer).recorded(training.settings),
@@ -133,7 +132,6 @@ def planned(config: RunConfig, card: TaskCard, trainer: str) -> RunConfig:
 def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = silent) -> Parts:
     """Build the parts of a run; record the task's transitions if the folder has none."""
     config, card, training = history.config, history.card, history.training
-    assert config is not None and card is not None and training is not None
     limits = measuring(config)
     if not folder.transitions.exists():
         get_or_record_transitions(config.task, folder.transitions, limits)

@@ -72,7 +72,7 @@ def final_trainings(config: RunConfig, baselines: int) -> int:
 
 def ablations(history: History, ids: Sequence[str] | None = None) -> int:
     """Number of rewards that the finals train for comparison with a winner that shows more to policies: 0 or 1."""
-    if not (history.has_fitness and history.training and TRAINERS.get(history.training.trainer).has_eyes):
+    if not (history.has_fitness and TRAINERS.get(history.training.trainer).has_eyes):
         return 0
     latest = {id: candidate for (id, _), candidate in sorted(history.designed.items()) if ids is None or id in ids}
     return int(any(observed_names(candidate.source) for candidate in latest.values()))
@@ -86,7 +86,6 @@ def search_steps_left(config: RunConfig, history: History) -> float:
 
 def _final_steps(config: RunConfig, history: History) -> int:
     """Return the control steps of the finals at most."""
-    assert history.training is not None
     return history.training.env_steps * final_trainings(config, len(history.baselines) + ablations(history))
 
 
@@ -99,13 +98,11 @@ def finals_s(config: RunConfig, history: History) -> float:
     if all(run.candidate_id in BASELINES for run in runs):
         return 0.0
     per_step_s = sum(run.wall_s for run in runs) / sum(run.env_steps for run in runs)
-    device = str(history.training.settings.get("device")) if history.training else "cpu"
-    return _final_steps(config, history) * per_step_s / processes(config, device)
+    return _final_steps(config, history) * per_step_s / processes(config, str(history.training.settings.get("device")))
 
 
 def no_room(config: RunConfig, history: History) -> str:
     """Return the limit that leaves no steps for another generation and the finals; empty if there is room."""
-    assert history.training is not None
     steps = config.candidates * config.seeds * history.training.env_steps
     if search_steps_left(config, history) >= steps:
         return ""
@@ -115,8 +112,6 @@ def no_room(config: RunConfig, history: History) -> str:
 class Context(NamedTuple):
     """One run, as its steps see it."""
 
-    config: RunConfig
-    card: TaskCard
     parts: Parts
     journal: Journal
 
@@ -124,6 +119,16 @@ class Context(NamedTuple):
     def history(self) -> History:
         """State of the run so far."""
         return self.journal.history
+
+    @property
+    def config(self) -> RunConfig:
+        """Configuration of the run."""
+        return self.history.config
+
+    @property
+    def card(self) -> TaskCard:
+        """The run's task."""
+        return self.history.card
 
     @property
     def time_up(self) -> str:

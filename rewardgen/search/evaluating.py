@@ -88,7 +88,6 @@ def settle(run: Context, generation: int, rounds: int | None = None) -> None:
 
 def _next_round(run: Context) -> dict[str, tuple[int, ...]]:
     history, config = run.history, run.config
-    assert history.training is not None
     ranking = run.parts.judge.rank(run.records())
     counts = {id: len(history.seeds("search", id)) for id in ranking.ids}
     spent = sum(len(seeds) for (phase, _), seeds in history.extra_seeds.items() if phase == "search")

@@ -134,10 +134,9 @@ def summarise(reason: str, history: History) -> Summary:
     """Sum up a run."""
     results = {id: result for id in history.finalists if (result := history.result("final", id))}
     values = {id: _fitness_values(result) for id, result in results.items()}
-    best_fitness = history.card.best_fitness if history.card else None
     seen = [number for numbers in values.values() for number in numbers]
     estimates = {
-        id: within_range(bootstrap_interval(numbers), best_fitness, seen)
+        id: within_range(bootstrap_interval(numbers), history.card.best_fitness, seen)
         for id, numbers in values.items()
         if numbers and history.has_fitness
     }

@@ -118,12 +118,11 @@ def forecast(config: RunConfig, *, measured: bool = True) -> Forecast:
 
 def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, float | None]:
     """Estimate the share of a run's trainings that is done, and the time left [s]; None while the time is unknown."""
-    config, training = history.config, history.training
-    if history.summary is not None or config is None or training is None:
-        return (1.0 if history.summary else 0.0), None
+    if history.summary is not None:
+        return 1.0, None
     steps = [live[key]["env_steps"] for key in live if "env_steps" in live[key] and key not in history.trained]
-    under_way = sum(done / training.env_steps for done in steps)
-    left = max(0.0, _trainings_left(history, config) - under_way)
+    under_way = sum(done / history.training.env_steps for done in steps)
+    left = max(0.0, _trainings_left(history) - under_way)
     done = len(history.trained) + under_way
     share = done / max(1.0, done + left)
     if history.status != "running" or done < _FIRST_ESTIMATE:
@@ -132,28 +131,29 @@ def remaining(history: History, live: Live, elapsed_s: float) -> tuple[float, fl
     return share, left * (history.training_s + since_s) / done
 
 
-def _trainings_left(history: History, config: RunConfig) -> float:
+def _trainings_left(history: History) -> float:
     """Expected number of trainings that have no result yet."""
+    config = history.config
     pending = sum(
         (phase, id, seed) not in history.trained for (phase, id), seeds in history.extra_seeds.items() for seed in seeds
     )
     if history.finalists or history.stop_reason:
-        return pending + _finals_left(history, config)
+        return pending + _finals_left(history)
     trained = [id for phase, id, _ in history.trained if phase == "search"]
     reviewed = [id for generation in history.generations if generation.finished for id in generation.ids]
     rejected = len({*reviewed} - {*trained})
     candidates = config.generations * config.candidates - rejected
     most = _most_in_search(config, len(history.baselines), candidates)
-    return max(0, most - len(trained)) + _finals_left(history, config)
+    return max(0, most - len(trained)) + _finals_left(history)
 
 
-def _finals_left(history: History, config: RunConfig) -> int:
+def _finals_left(history: History) -> int:
     """Expected number of trainings on fresh seeds not opened yet: the usual blocks, then one more than is opened."""
-    most, baselines = len(history.final_seeds), len(history.baselines)
+    most, baselines, init = len(history.final_seeds), len(history.baselines), bool(history.config.init)
     opened = len(history.seeds("final", history.finalists[0])) if history.finalists else 0
-    compared = 1 + (len(opponents(history)) if history.finalists else min(1, baselines) + bool(config.init))
+    compared = 1 + (len(opponents(history)) if history.finalists else min(1, baselines) + init)
     usual = max(_USUAL_FINAL_SEEDS, opened + BLOCK) if compared > 1 else BLOCK
-    first = 0 if opened else min(BLOCK, most) * (1 + baselines + bool(config.init) + ablations(history) - compared)
+    first = 0 if opened else min(BLOCK, most) * (1 + baselines + init + ablations(history) - compared)
     return max(0, min(most, usual) - opened) * compared + first
 
 

@@ -43,12 +43,10 @@ def compare_rewards(folder: RunFolder, history: History, one: RewardSpec, other:
 
     Anybody may have written the folder, so its task file is never run, and its rewards run with every sandbox layer.
     """
-    card = history.card
-    assert card is not None
     with scratch_folder() as scratch:
         limits = MEASURING.model_copy(update={"sandbox": "strict"})
         try:
-            return SandboxedReviewer(folder.transitions, limits, scratch).compare(one, other, card)
+            return SandboxedReviewer(folder.transitions, limits, scratch).compare(one, other, history.card)
         except SandboxError as error:
             hint = "leave out `--rewards`: rewards of a run folder need every sandbox layer, see `rewardgen doctor`"
             raise SandboxError(error.message, hint) from error

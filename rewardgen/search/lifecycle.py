@@ -171,7 +171,6 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
             outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))
         journal.record("run-resumed", **_resumption(history, config, how))
-        assert history.config is not None
         write_atomic(folder.config, _toml(history.config))
         if config.sandbox == "off":
             listener.note("the sandbox is off, as in the run so far")
@@ -207,7 +206,7 @@ def _require_room(history: History, how: Resume) -> None:
     if how.generations and history.exhausted.startswith("the limit") and not raised:
         hint = "raise the limit with `--max-cost` or `--max-tokens`; it counts all calls of the run"
         raise UsageError(f"run {history.run_id} cannot make another model call: {history.exhausted}", hint)
-    if how.generations and history.training is not None:
+    if how.generations:
         config = changed_config(history, how.changes)
         if limit := no_room(config, history):
             raise UsageError(f"run {history.run_id}: {limit}", "raise it with `--max-steps`")
@@ -222,7 +221,6 @@ def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:
     Raises:
         UsageError: A field cannot be changed, or not to this value.
     """
-    assert history.config is not None
     if fixed := sorted(changes.keys() - {*get_args(Changeable)}):
         hint = f"change {', '.join(get_args(Changeable))}, or start a new run"
         raise UsageError(f"`{fixed[0]}` of a run that has begun cannot be changed", hint)
@@ -238,7 +236,6 @@ def changed_config(history: History, changes: Mapping[str, Any]) -> RunConfig:
 
 def _require_same_task(history: History) -> None:
     if files := changed(history.task_files):
-        assert history.config is not None
         message = f"the task {history.config.task} has changed since the run began: {', '.join(map(str, files))}"
         raise RunFolderError(message, "restore the files, or start a new run")
 
@@ -352,20 +349,18 @@ def _layers(config: RunConfig) -> Iterator[Future[LayerReport]]:
 
 def _work(folder: RunFolder, journal: Journal, roles: Roles) -> EndedRun:
     history = journal.history
-    config, card = history.config, history.card
-    assert config is not None and card is not None
     try:
-        write_atomic(folder.card, card.model_dump_json(indent=1))
+        write_atomic(folder.card, history.card.model_dump_json(indent=1))
         parts = make_parts(folder, history, roles, journal.listener.note)
         if parts.teacher and parts.teacher.needs_films:
             require_films(folder, history)
         if history.raced:
-            run = Context(config, card, parts, journal)
+            run = Context(parts, journal)
             drafts = first_drafts(run) if races_drafts(history.baselines) else {}
             if drafts or history.baselines:
                 race(run, drafts, partial(make_trainer, folder, history), folder.scratch / "race")
                 parts = make_parts(folder, history, roles, journal.listener.note)
-        run_search(config, history.card or card, parts, journal)
+        run_search(Context(parts, journal))
     except KeyboardInterrupt:
         journal.record("interrupted")
         raise

@@ -6,22 +6,19 @@ that was finished.
 
 from __future__ import annotations
 
-from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.search.comparing import compare
-from rewardgen.search.context import Context, Parts
+from rewardgen.search.context import Context
 from rewardgen.search.designing import design, review
 from rewardgen.search.evaluating import settle, study, train
 from rewardgen.search.finals import run_finals
 from rewardgen.search.stopping import doubt_steps, stop_reason
 from rewardgen.store.history import Summary
-from rewardgen.store.journal import Journal
-from rewardgen.store.records import Slot, TaskCard
+from rewardgen.store.records import Slot
 
 
-def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal) -> Summary:
+def run_search(run: Context) -> Summary:
     """Search until a reason to stop, then train the winner on fresh seeds."""
-    run = Context(config, card, parts, journal)
     generation = 0
     while not (reason := stop_reason(run, generation)):
         slots = _plan(run, generation)
@@ -30,7 +27,7 @@ def run_search(config: RunConfig, card: TaskCard, parts: Parts, journal: Journal
         train(run, "search", {candidate.id: candidate.source for candidate in accepted} | run.history.baselines)
         compare(run, generation)
         settle(run, generation, rounds=1)
-        diagnose = parts.strategy.learns and not stop_reason(run, generation + 1)
+        diagnose = run.parts.strategy.learns and not stop_reason(run, generation + 1)
         study(run, slots, diagnose=diagnose)
         _finish(run, generation)
         doubt_steps(run)

@@ -78,7 +78,6 @@ def _too_few_steps(run: Context) -> str:
     results = [result for name in history.baselines if (result := history.result("search", name))]
     if len(ranks) < 2 or leads(*ranks[:2]) or not all(map(_still_rises, results)):
         return ""
-    assert history.training is not None
     values = " and ".join(f"{result.candidate_id} {number(result.fitness)}" for result in results)
     return (
         f"{thousands(history.training.env_steps)} steps may be too few to separate rewards: the task's own are within"

@@ -140,7 +140,7 @@ class Runs:
         self._runs: dict[RunConfig, tuple[RunFolder, bool]] = {}
         for folder in list_runs(runs_dir):
             history = History.load(folder)
-            if history.config and not changed(history.task_files):
+            if not changed(history.task_files):
                 self._runs[_decisive(history.config)] = folder, history.summary is not None
 
     def is_finished(self, cell: Cell) -> bool:

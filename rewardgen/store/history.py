@@ -202,13 +202,17 @@ class Generation(Frozen):
 
 
 class History:
-    """The state of a run. Feed events in order with `apply`."""
+    """The state of a run. Feed events in order with `apply`.
+
+    `config`, `card` and `training` are set by the first event, which also gives the run its id.
+    """
+
+    config: RunConfig
+    card: TaskCard
+    training: Training
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.run_id = ""
-        self.config: RunConfig | None = None
-        self.card: TaskCard | None = None
-        self.training: Training | None = None
         self.raced: dict[str, Training] = {}
         """Settings among which the race has not decided yet."""
         self.race: Race | None = None
@@ -277,7 +281,7 @@ class History:
         """
         history = cls()
         history.take(read_events(folder.events), folder)
-        if history.config is None:
+        if not history.run_id:
             raise RunFolderError(f"run {folder.id} has not begun", f"delete {folder.path} and start a new run")
         return history
 
@@ -291,13 +295,13 @@ class History:
         try:
             for event in events:
                 self.apply(event)
-        except (UsageError, ValueError, LookupError, TypeError, AssertionError) as error:
+        except (UsageError, ValueError, LookupError, TypeError, AttributeError) as error:
             message = f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}"
             hint = "read it with the version that wrote it, see `provenance.json` beside it"
             raise RunFolderError(message, hint) from error
         needed = [id for id in self.finalists if id not in BASELINES and not is_ablation(id)]
         needed += [id for id, repairs in self.designed if repairs]
-        if events and (self.config is None or not all((id, 0) in self.designed for id in needed)):
+        if events and not (self.run_id and all((id, 0) in self.designed for id in needed)):
             message = f"{folder.events} is damaged: it lacks events that others need"
             raise RunFolderError(message, "restore the file, or start a new run")
 
@@ -320,9 +324,8 @@ class History:
                 self.race = Race.model_validate(data)
                 self.training, self.raced = self.raced[self.race.chosen], {}
                 told = {"learner": self.race.learner, "learner_notes": self.race.learner_notes}
-                if self.card and self.training:
-                    update = {name: text for name, text in told.items() if text}
-                    self.card = self.card.model_copy(update=update | {"env_steps": self.training.env_steps})
+                update = {name: text for name, text in told.items() if text}
+                self.card = self.card.model_copy(update=update | {"env_steps": self.training.env_steps})
                 self.changes.append(self.race.text)
             case "judged":
                 self.judgement = Judgement.model_validate(data["judgement"])
@@ -394,7 +397,7 @@ class History:
         self.status, self.error, self.hint = "running", "", ""
         self.signature = resumption.signature or self.signature
         at = f"after {self.elapsed_s / 60:.0f} min"
-        if self.config is not None and resumption.changes:
+        if resumption.changes:
             before, self.config = self.config, RunConfig.model_validate(self.config.model_dump() | resumption.changes)
             for name in resumption.changes:
                 old, new = (getattr(config, name) or "none" for config in (before, self.config))
@@ -409,7 +412,6 @@ class History:
 
     def _extend(self, generations: int, final_seeds: tuple[int, ...], at: str) -> None:
         """Return to the search. Finals that had begun are over: their seeds are no longer fresh."""
-        assert self.config is not None
         change = f"{at}, more generations were requested: {generations} in all"
         if self.finalists:
             self.earlier_finals.append((self.final_seeds, self.summary))
@@ -427,17 +429,17 @@ class History:
     @property
     def is_own(self) -> bool:
         """True if this user started the run here, or agreed to its present configuration later."""
-        return self.config is not None and is_signed(self.run_id, self.config, self.signature)
+        return is_signed(self.run_id, self.config, self.signature)
 
     @property
     def starts(self) -> int:
         """Starts of each policy's clean evaluation."""
-        return starts_of(self.card.agents if self.card else ())
+        return starts_of(self.card.agents)
 
     @property
     def sandbox(self) -> SandboxMode:
         """Sandbox for code in the run folder: the user's choice, or every layer for somebody else's run."""
-        return self.config.sandbox if self.config is not None and self.is_own else "strict"
+        return self.config.sandbox if self.is_own else "strict"
 
     @property
     def spent_steps(self) -> int:
@@ -508,7 +510,7 @@ class History:
     @property
     def has_fitness(self) -> bool:
         """False in a run on a task without a fitness: then no fitness of its records may be told."""
-        return self.card is None or self.card.has_fitness
+        return self.card.has_fitness
 
     def told(self, fitness: float | None) -> float | None:
         """Return a recorded fitness, or None in a run on a task without one."""
@@ -528,7 +530,7 @@ class History:
     @property
     def by_answers(self) -> bool:
         """True if comparisons of episodes rank the candidates."""
-        return self.config is not None and self.config.judge != DEFAULT_JUDGE
+        return self.config.judge != DEFAULT_JUDGE
 
     def best(self) -> CandidateRecord | None:
         """Return the leader of the latest ranking."""

@@ -68,9 +68,9 @@ class View(NamedTuple):
 
 def view(history: History, live: Live, since_s: float = 0.0) -> View:
     """The view of a run, some seconds after the history's last event."""
-    config, card = history.config, history.card
-    if config is None or card is None:
+    if not history.run_id:
         return View()
+    config, card = history.config, history.card
     past, rows = history.generations, []
     if history.summary is None and history.finalists:
         rows = final_rows(history, live)
@@ -138,7 +138,7 @@ def stage(history: History) -> str:
     if history.finalists:
         opened, most = len(history.seeds("final", history.finalists[0])), len(history.final_seeds)
         return f"finals on {f'{opened} of ' if opened else ''}at most {count(most, 'fresh seed')}"
-    if not history.generations or history.config is None:
+    if not history.generations:
         return _RACING if history.raced else "starting"
     current = history.generations[-1]
     return f"generation g{current.index:02d} ({current.index + 1} of at most {history.config.generations})"

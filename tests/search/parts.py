@@ -13,7 +13,7 @@ from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.llm_review import Reader
 from rewardgen.llm.protocol import LLM
 from rewardgen.search import evolve  # noqa: F401  (they register themselves)
-from rewardgen.search.context import Parts
+from rewardgen.search.context import Context, Parts
 from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.search import run_search
 from rewardgen.search.strategy import STRATEGIES
@@ -145,7 +145,7 @@ def a_search(
     log = EventLog(folder.events)
     history = History.load(folder) if folder.events.exists() else History()
     journal = Journal(log, history, listener or Listener())
-    if history.config is None:
+    if not history.run_id:
         journal.record(
             "run-started",
             format=FORMAT,
@@ -175,4 +175,4 @@ def a_search(
             lambda argument: TeacherSetup(argument, folder, history, journal.listener.note, llm), settings
         ),
     )
-    return partial(run_search, settings, card(best_fitness=best_fitness, signals=signals), parts, journal), history
+    return partial(run_search, Context(parts, journal)), history

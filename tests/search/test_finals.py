@@ -12,6 +12,7 @@ from tests.search.parts import Crew, Listener, a_search
 def a_history(**fitness):
     """Fitness per fresh seed of each reward; None is a failed seed."""
     history = History()
+    history.card = card()
     history.final_seeds = (10, 11, 12, 13, 14)
     for id, values in fitness.items():
         history.designed[id, 0] = Candidate(id=id, generation=0, operator="draft")

@@ -58,7 +58,7 @@ def a_race(path, fitness, trained, stop_after=99, first=0, drafts=None, **config
     settings = RunConfig(task=str(POINT), seeds=3, **config)
     past = History.load(folder) if folder.events.exists() else History()
     journal = Journal(EventLog(folder.events), past, SilentListener())
-    if past.config is None:
+    if not past.run_id:
         usual, dense = ({"trainer": "ppo", "settings": {"env_steps": steps}} for steps in (USUAL, DENSE))
         journal.record(
             "run-started",
@@ -73,7 +73,7 @@ def a_race(path, fitness, trained, stop_after=99, first=0, drafts=None, **config
             search_seeds=[first, first + 1, first + 2],
             final_seeds=[5000],
         )
-    run = Context(settings, card(), Parts(*[None] * 9), journal)  # type: ignore[arg-type]
+    run = Context(Parts(*[None] * 9), journal)  # type: ignore[arg-type]
     race(run, drafts or {}, partial(Trainer, fitness=fitness, trained=trained, stop_after=stop_after), path / "scratch")
     return History.load(folder)
 

@@ -107,6 +107,7 @@ def test_a_further_seed_for_a_leader_leaves_the_number_of_trained_candidates():
 
 def test_there_is_a_view_at_every_moment_of_a_run_and_its_share_never_falls():
     history, watcher, done = History(), Watcher(), 0.0
+    assert watcher._view().stage == "starting"
     for event in events()[:-1]:
         history.apply(event)
         watcher.event(event, history)

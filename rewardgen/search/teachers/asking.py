@@ -55,7 +55,7 @@ async def _ask(
     setup: TeacherSetup, number: int, left: JudgedEpisode, right: JudgedEpisode, exchanged: bool
 ) -> Answered:
     config, card = setup.history.config, setup.history.card
-    assert config is not None and card is not None and setup.llm is not None
+    assert setup.llm is not None
     messages = judge_messages(card, config.goal, *((right, left) if exchanged else (left, right)))
     label = f"comparisons/judge/{number}-{'right' if exchanged else 'left'}-first"
     request = LLMRequest(label=label, messages=messages, temperature=0.0, max_tokens=MAX_TOKENS)
@@ -95,7 +95,6 @@ class VisionTeacher:
 
     def _shown(self, clip: Clip, film: ClipFilm) -> JudgedEpisode:
         card, outcome = self._setup.history.card, self._setup.outcome(clip)
-        assert card is not None
         text = f"{lasted(outcome.steps, outcome.ending, card)}; pictures until {film.times_s[-1]:.2f} s"
         frames = zip(film.times_s, (base64.b64encode(path.read_bytes()).decode() for path in film.frames), strict=True)
         return JudgedEpisode(text, tuple(frames))

@@ -19,7 +19,6 @@ class SignalsTeacher:
 
     def __init__(self, setup: TeacherSetup) -> None:
         card = setup.history.card
-        assert card is not None
         if not card.signals:
             hint = 'write `signals = (Signal("height", at="max"), ...)` into the task, most important first'
             raise UsageError(f"the task `{card.name}` declares no signals to judge by", hint)

@@ -36,9 +36,7 @@ class SimulatedTeacher:
 
     async def answer(self, question: Question, number: int) -> Answered:
         """See `Teacher.answer`."""
-        config = self._setup.history.config
-        assert config is not None
-        rng = random.Random(f"{config.seed}/{self._kind}/{number}")
+        rng = random.Random(f"{self._setup.history.config.seed}/{self._kind}/{number}")
         left, right = (self._setup.outcome(clip).fitness for clip in (question.left, question.right))
         best: Answer = "same" if left == right else "left" if left > right else "right"
         match self._kind:
