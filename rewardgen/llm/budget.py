@@ -60,17 +60,12 @@ class Budget:
     def __init__(
         self, max_cost_usd: float | None = None, max_tokens: int | None = None, spent: Sequence[Usage] = ()
     ) -> None:
-        self._max_cost_usd = max_cost_usd
+        self.max_cost_usd = max_cost_usd
         self._max_tokens = max_tokens
         self.spent = list(spent)
         """Usages of the settled calls."""
         self._in_flight: list[Usage] = []
         self._lock = threading.Lock()
-
-    @property
-    def limits_cost(self) -> bool:
-        """True if the price is limited; the price of a call must then be known."""
-        return self._max_cost_usd is not None
 
     async def reserve(self, estimate: Usage) -> None:
         """Reserve the upper bound of a call; wait while calls in flight leave no room. Follow with `settle`.
@@ -103,9 +98,9 @@ class Budget:
             room = f"{tokens} are spent, it may take {more}"
             return f"the limit of {self._max_tokens} tokens leaves no room for a call: {room}", "raise `--max-tokens`"
         spent, cost = _known_cost(self.spent), _known_cost(further)
-        if self._max_cost_usd is not None and spent + cost > self._max_cost_usd:
+        if self.max_cost_usd is not None and spent + cost > self.max_cost_usd:
             room = f"{spent:.4f} are spent, it may take {cost:.4f}"
-            return f"the limit of {self._max_cost_usd:g} USD leaves no room for a call: {room}", "raise `--max-cost`"
+            return f"the limit of {self.max_cost_usd:g} USD leaves no room for a call: {room}", "raise `--max-cost`"
         return None
 
 
@@ -139,7 +134,7 @@ class BudgetedLLM:
             UsageError: The cost is limited, and the price of the model is unknown.
         """
         estimate = self._inner.estimate(request)
-        if self._budget.limits_cost and estimate.cost_usd is None:
+        if self._budget.max_cost_usd is not None and estimate.cost_usd is None:
             message = "the price of this model is unknown, so a limit on the cost cannot be kept"
             raise UsageError(message, "name a model with a price, or begin with `max_tokens` instead of `max_cost`")
         return estimate

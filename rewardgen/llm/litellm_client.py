@@ -49,7 +49,6 @@ class Endpoint(NamedTuple):
     api_base: str | None
     api_key: str | None
     """None to let LiteLLM read the environment."""
-    known_models: tuple[str, ...] = ()
 
 
 class LiteLLMClient:
@@ -263,7 +262,6 @@ def _find_endpoint(name: str, api_base: str | None) -> Endpoint:
         provider=provider,
         api_base=api_base,
         api_key=PLACEHOLDER_KEY if missing else None,
-        known_models=tuple(sorted(litellm.models_by_provider.get(provider, ()))),
     )
 
 
@@ -350,7 +348,6 @@ def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardge
     status = getattr(error, "status_code", None)
     detail, place = _detail(error), endpoint.api_base or endpoint.provider
     words = " ".join([detail[:_SAID_FIRST], str(status), *_codes(error)])
-    kind = type(error).__name__
     if (response := _response(error)) is not None and 300 <= response.status_code < 400:
         to = one_line(_without_keys(response.headers.get("Location", "another address")), 100)
         return ModelError(f"{place} redirects to {to}", "give the address that answers with `--api-base`")
@@ -363,8 +360,7 @@ def _explain(error: Exception, endpoint: Endpoint, timeout_s: float) -> Rewardge
         return CredentialsError(f"{place} refused the API key or account: {detail}", hint)
     if status == 404 or _NO_MODEL.search(words):
         return ModelError(f"{place} has no model `{endpoint.model}`: {detail}", _model_hint(endpoint))
-    refused = isinstance(status, int) and 400 <= status < 500 and status not in _PASSING
-    if refused or kind in ("ContentPolicyViolationError", "ContextWindowExceededError"):
+    if isinstance(status, int) and 400 <= status < 500 and status not in _PASSING:
         return CallRefused(f"{endpoint.model} refused the request: {detail}", "choose another model with `--model`")
     wait_s = _retry_after_s(error)
     if wait_s is None and status == 429:
@@ -441,8 +437,9 @@ def _model_hint(endpoint: Endpoint) -> str:
     if base:
         return f"check the model's name: {base}/models lists the server's"
     model = endpoint.model.removeprefix(f"{endpoint.provider}/")
-    names = [name.removeprefix(f"{endpoint.provider}/") for name in endpoint.known_models]
-    close = difflib.get_close_matches(model, names, n=3, cutoff=0.5)
+    listed = sorted(_litellm().models_by_provider.get(endpoint.provider, ()))
+    names = [name.removeprefix(f"{endpoint.provider}/") for name in listed]
+    close = difflib.get_close_matches(model, names, n=1, cutoff=0.5)
     return f"did you mean `{close[0]}`?" if close else "check the model's name with the provider"
 
 

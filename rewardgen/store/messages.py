@@ -74,14 +74,8 @@ class Usage(Frozen):
 
     def __add__(self, other: Usage) -> Usage:
         costs = [usage.cost_usd for usage in (self, other) if usage.cost_usd is not None]
-        return Usage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost_usd=sum(costs) if len(costs) == 2 else None,
-            calls=self.calls + other.calls,
-            cached_tokens=self.cached_tokens + other.cached_tokens,
-            estimated_tokens=self.estimated_tokens + other.estimated_tokens,
-        )
+        counts = {name: value + getattr(other, name) for name, value in self if name != "cost_usd"}
+        return Usage(cost_usd=sum(costs) if len(costs) == 2 else None, **counts)
 
     @property
     def tokens(self) -> int:
