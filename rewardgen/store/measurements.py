@@ -50,6 +50,8 @@ Credits = Annotated[dict[AgentName, dict[ComponentName, Measure]], Field(max_len
 class EvaluationPoint(Frozen):
     """One evaluation phase of one slice with the deterministic policy on separate envs: means over episodes."""
 
+    retired = frozenset({"success_correlation"})
+
     env_steps: Count
     fitness: Measure
     success_rate: Share
@@ -62,8 +64,6 @@ class EvaluationPoint(Frozen):
     """Standard error of the return over the episodes."""
     return_correlation: Correlation | None = None
     """Pearson correlation of the return with the fitness over the episodes; None if either is constant."""
-    success_correlation: Correlation | None = None
-    """Pearson correlation of the return with success (0 or 1); None if either is constant."""
     clipped: Share = 0.0
     """Part of the training reward since the last evaluation, by size, that the learner cut off: pay of single steps
     beyond ten standard deviations of the discounted return."""

@@ -134,7 +134,6 @@ def evaluation_point(
         fitness_spread=_standard_error(evaluation.fitness),
         return_spread=_standard_error(returns),
         return_correlation=_correlation(returns, evaluation.fitness),
-        success_correlation=_correlation(returns, evaluation.success),
         clipped=clipped,
         bonus=bonus,
         endings=ending_shares(evaluation.endings),
