@@ -116,15 +116,14 @@ class Evaluated(Table):
             UsageError: No ranges were measured, or the policies earn in none of them.
             RewardgenError: The model did not answer, or chose no usable ranges.
         """
-        card = self.reference and self.reference.history.card
-        if not (self.transfer and self.reference and card):
+        if not (self.transfer and self.reference):
             raise UsageError("no ranges were measured to choose from", "measure some: `--vary friction=0.5:1.5`")
         history, folder = self.reference.history, self.reference.folder
         place = folder.place_within(TRANSFER, self.id, slug(model)[-60:])  # the name of a call leaves out its model
         config = checked_config({"task": TRANSFER, "model": model, **options}, None)
-        llm, goal = make_llm(config, RunFolder(place), note), history.config.goal if history.config else ""
+        llm, goal = make_llm(config, RunFolder(place), note), history.config.goal
         with using_prompts(own_prompts_of(config)):
-            chosen = run_coroutine(choose_ranges(llm, card, goal, self.transfer, config.temperature))
+            chosen = run_coroutine(choose_ranges(llm, history.card, goal, self.transfer, config.temperature))
         note(f"{count(llm.usage().calls, 'call')}, {tokens(llm.usage().tokens)} tokens; kept in {place}")
         self.transfer = self.transfer.model_copy(update={"chosen": chosen, "chosen_by": model})
         write_transfer(folder, self.transfer)
@@ -186,7 +185,6 @@ def evaluate(
     if not history.has_fitness:
         raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {folder.word}`")
     require_trust(history, agreed or training is not None)
-    assert history.config is not None and history.card is not None
     if ranges and not get_or_measure(history.config.task, limits_of(history)).varies:
         raise cannot_vary()
     if film and training:
@@ -208,7 +206,7 @@ def evaluate(
     if ranges:
         transfer = Transfer(
             candidate=id,
-            trained=history.training.settings.get("randomise", ()) if history.training else (),
+            trained=history.training.settings.get("randomise", ()),
             episodes=episodes,
             seeds=tuple(result.seed for result in slices),
             trivial=max((probe.fitness for probe in card.probes), default=0.0),
@@ -241,7 +239,6 @@ def _training(target: Named, agreed: bool) -> Reference | None:
 
 def _setup(history: History, scratch: Path, workers: int) -> TrainerSetup:
     config, training, card = history.config, history.training, history.card
-    assert config is not None and training is not None and card is not None
     settings, names = TRAINERS.get(training.trainer).recorded(training.settings), TaskNames.of(card)
     return TrainerSetup(config.task, settings, workers, scratch=scratch, limits=limits_of(history), names=names)
 
@@ -314,5 +311,4 @@ def referred(named: Named, runs_dir: Path) -> Reference:
 
 def limits_of(history: History) -> Limits:
     """Return the worker limits of a run."""
-    assert history.config is not None
     return Limits(wall_s=history.config.slice_timeout_s, sandbox=history.sandbox)

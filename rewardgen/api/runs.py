@@ -171,7 +171,7 @@ class Run:
     @property
     def task(self) -> str:
         """Name of the task, or path of its file."""
-        return self.history.config.task if self.history.config else ""
+        return self.history.config.task
 
     @property
     def status(self) -> Status:

@@ -233,7 +233,6 @@ def _of_task(named: str, reward: str | Path | Reward | None, trainer: str | None
 def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise: Sequence[str], agreed: bool) -> _Order:
     history = reference.history
     config, training, card = history.config, history.training, history.card
-    assert config is not None and training is not None and card is not None
     require_trust(history, agreed)
     if reward is None:
         is_own = reference.candidate in BASELINES

@@ -175,7 +175,7 @@ def resume(
     history = History.load(folder)
     was_finished = history.summary is not None and not generations
     more = generations or {"model", "critic_model", "judge"} & changes.keys()
-    if history.config and more and not (yes or was_finished):
+    if more and not (yes or was_finished):
         resumed = lifecycle.changed_config(history, how.changes)
         planned = {"generations": generations or resumed.generations, "prompts": None}  # may be gone
         confirm_price([lifecycle.lasting(resumed.model_copy(update=planned), runs_dir)])

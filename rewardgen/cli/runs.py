@@ -180,7 +180,7 @@ def compare(
 
 
 def _measured(one: Side, other: Side) -> RewardPair:
-    tasks = [side.history.card.name if side.history.card else "" for side in (one, other)]
+    tasks = [side.history.card.name for side in (one, other)]
     if tasks[0] != tasks[1]:
         raise UsageError(
             f"rewards for different tasks, {tasks[0]} and {tasks[1]}, have no distance",
@@ -216,7 +216,6 @@ def feedback(ref: Reference, /, *remarks: Remarks, runs_dir: RunsDir = DEFAULT_R
     folder = find_run(ref, runs_dir)
     history = give_feedback(folder, text)
     write_readme(folder, history)
-    assert history.config is not None
     is_over, generation = bool(history.stop_reason or history.summary), history.feedback[-1].generation
     more = " --generations 1" if is_over or generation >= history.config.generations else ""
     if history.config.model == BUILTIN:  # which reads no words

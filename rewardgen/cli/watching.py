@@ -120,7 +120,7 @@ def ended(outcome: EndedRun | None, json: bool, *, agreed: bool = False) -> int:
         messages().print(f"report: {report}", soft_wrap=True)
     if others := differing(folder.calls):
         messages().print(f"replay: {others} requests differ from the recorded ones; llm/ shows which", soft_wrap=True)
-    if history.config and history.config.model != BUILTIN:
+    if history.config.model != BUILTIN:
         steps.append((f'feedback {folder.word} "your words"', "for the designer of further generations"))
     next_steps(*steps)
     return outcome.exit_code

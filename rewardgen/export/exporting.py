@@ -77,14 +77,12 @@ class Exported(NamedTuple):
     @property
     def card(self) -> TaskCard:
         """Card of the run's task."""
-        assert self.history.card is not None
         return self.history.card
 
     @property
     def algorithm(self) -> str:
         """Class of Stable-Baselines3 whose policies act alike."""
-        trainer = self.history.training.trainer if self.history.training else ""
-        return {"sac": "SAC", "sb3-sac": "SAC", "sb3-td3": "TD3"}.get(trainer, "PPO")
+        return {"sac": "SAC", "sb3-sac": "SAC", "sb3-td3": "TD3"}.get(self.history.training.trainer, "PPO")
 
     @property
     def eyes(self) -> str:
@@ -270,7 +268,7 @@ def _onnx(exported: Exported) -> Export:
 
 
 def _gymnasium(exported: Exported) -> Export:
-    reference = exported.history.config.task if exported.history.config else ""
+    reference = exported.history.config.task
     task, package = resolve_task(reference), f"{exported.slug}_env"
     loader = policy_loader(exported.history.training) if exported.policy else ""
     policy = {"policy": str(_player(exported))} if loader else {}
@@ -378,7 +376,7 @@ def _preferences(exported: Exported) -> tuple[bytes, str]:
     folder, history = exported.folder, exported.history
     require_trust(history, exported.agreed)
     decided = [each for each in history.comparisons if each.answer != "unclear"]
-    if not decided or history.config is None:
+    if not decided:
         raise UsageError("no answer decides", "go on with the run: `rewardgen resume`")
     place = attrgetter("candidate_id", "seed", "start")
     places, plays = sorted({place(clip) for each in decided for clip in (each.left, each.right)}), []

@@ -83,7 +83,6 @@ def clip_texts(folder: RunFolder, history: History, question: Question, *, note:
     A task needs no pictures for this.
     """
     config, card = history.config, history.card
-    assert config is not None and card is not None
     limits, texts = MEASURING.model_copy(update={"sandbox": history.sandbox}), []
     with scratch_folder() as scratch:
         for take, played in _played(folder, history, question, scratch, False, note):
@@ -138,11 +137,10 @@ def _film(folder: RunFolder, history: History, question: Question, place: Path, 
     write_atomic(place / _INDEX, _TIMES.dump_json(times))
 
 
-def _curves(file: Path, played: Played, card: TaskCard | None) -> dict[str, Any]:
+def _curves(file: Path, played: Played, card: TaskCard) -> dict[str, Any]:
     """Return the variables after the steps that a film shows, at most `_MOST_MOMENTS` of them, the last included."""
     from rewardgen.sim.arrays import read_arrays  # imports numpy
 
-    assert card is not None
     arrays, values = read_arrays(file), {}
     steps = played.steps[:0:-1]  # latest first, without the start, at which no variable is recorded
     steps = steps[:: -(-len(steps) // _MOST_MOMENTS)][::-1]
@@ -165,7 +163,6 @@ def _played(
 ) -> list[tuple[Take, Played]]:
     """Play the clips of a question again, left and right; whole episodes, or as much as films show."""
     card, seed, start = history.card, question.left.seed, question.left.start
-    assert card is not None
     takes = [take_of(folder, history, id, seed=seed, phases=("search",)) for id in question.ids]
     seconds = SECONDS if pictures else card.episode_steps * card.control_step_s
     starts = Starts(EVALUATION_SEED, evaluation_starts(seed), STARTS, start)

@@ -257,7 +257,7 @@ def require_trust(history: History, agreed: bool) -> None:
     Raises:
         NeedsConsent: The run comes from elsewhere, and the user did not agree.
     """
-    task = history.config.task if history.config else ""
+    task = history.config.task
     if not (agreed or history.is_own or task in shipped_tasks()):
         raise NeedsConsent(
             f"run {history.run_id} was not started here, and its task file would run as your own code: {task}",
@@ -282,7 +282,6 @@ def play(
     Raises:
         RewardgenError: The task cannot be simulated.
     """
-    assert history.config is not None
     unable = lay_out(folder, history, takes, scratch, starts)
     problems = {name: Played(name=name, problem=problem) for name, problem in unable.items()}
     payload = {
@@ -320,7 +319,6 @@ def lay_out(
     Returns:
         Name of a take to the reason why its policy cannot be played.
     """
-    assert history.config is not None
     policies, problems = scratch / POLICIES, {}
     policies.mkdir(exist_ok=True)
     limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
@@ -347,7 +345,7 @@ def require_films(folder: RunFolder, history: History) -> None:
     """
     with scratch_folder() as scratch:
         play(folder, history, [], scratch, SECONDS)
-    if history.card and history.card.body and renderer() is None:  # words on the body are a model's
+    if history.card.body and renderer() is None:  # words on the body are a model's
         raise UsageError(NO_OPENGL, INSTALL_OPENGL)
 
 

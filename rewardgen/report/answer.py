@@ -59,8 +59,8 @@ class FirstScreen(NamedTuple):
 
 def answer_of(history: History, status: Status) -> FirstScreen:
     """The answer so far."""
-    goal = history.config.goal if history.config else ""
-    asked = goal or opening_words(history.card.description if history.card else "")
+    goal = history.config.goal
+    asked = goal or opening_words(history.card.description)
     remarks = [f"{text[:1].upper()}{text[1:]}" for text in doubts(history) + history.changes]
     cautions = (*_next_steps(history, status), *remarks)
     answer = FirstScreen(asked, bool(goal), *_unfinished(history, status), cautions=cautions)
@@ -113,7 +113,7 @@ def _next_steps(history: History, status: Status) -> list[str]:
 
 def _so_far(history: History) -> list[Fact]:
     best, card = history.best(), history.card
-    if best is None or best.result is None or card is None:
+    if best is None or best.result is None:
         return []
     if not card.has_fitness:
         return _preference(history, best.candidate.id)
@@ -172,7 +172,7 @@ def _is_solved(rate: float, rates: list[float]) -> bool:
 
 def _facts(history: History, row: FinalRow) -> list[Fact]:
     summary, card, judgement = history.summary, history.card, history.judgement
-    assert summary is not None and card is not None
+    assert summary is not None
     rate, interval = row.success_rate, row.success_interval
     ends = f"{100 * interval.low:.0f}, {100 * interval.high:.0f}" if interval else ""
     facts = [] if row.fitness else _preference(history, row.candidate_id)

@@ -24,7 +24,7 @@ def close_run(folder: RunFolder, history: History, note: Callable[[str], None], 
     """
     write_run_files(folder, history)
     try:
-        if history.config and history.config.films and (agreed or history.is_own):
+        if history.config.films and (agreed or history.is_own):
             make_films(folder, history, agreed=agreed, note=note)
     except KeyboardInterrupt:
         note("no further films are made")

@@ -69,7 +69,7 @@ _UNLIKE = ("They are of different tasks.", "open")
 
 
 def _task(side: Reference) -> str:
-    return side.history.card.name if side.history.card else ""
+    return side.history.card.name
 
 
 def _result(side: Reference, phase: Phase) -> CandidateResult | None:

@@ -30,7 +30,7 @@ def spent(history: History, calls: Calls) -> list[Line]:
         ("Control steps", f"{history.spent_steps:,}{_raced(history)}"),
     ]
     usage = history.usage
-    if usage.calls or (history.config and history.config.model != BUILTIN):
+    if usage.calls or history.config.model != BUILTIN:
         lines.append(("Language model calls", _usage(usage)))
         lines += [(f"… of them {role}", _usage(usage)) for role, usage in usage_by_role(calls).items()]
         lines += _designers(history, calls)
@@ -73,8 +73,6 @@ def _usage(usage: Usage) -> str:
 
 def saved(history: History) -> list[Line]:
     """Trainings of rejected rewards, and the remaining steps of stopped trainings."""
-    if history.training is None:
-        return []
     seeds, steps = len(history.search_seeds), history.training.env_steps
     records = [record for id in history.ids() if (record := history.record(id))]
     rejected = [record for record in records if not record.candidate.failure and not record.verdict.accepted]
@@ -112,8 +110,8 @@ def origins(folder: RunFolder, history: History, status: Status) -> list[Line]:
             "Search seeds",
             f"{_listed(history.search_seeds)}{f'; of leaders also {_listed(further)}' if further else ''}",
         ),
-        ("Fresh seeds", f"from {history.final_seeds[0]} on, {len(history.final_seeds)} at most" if card else ""),
-        ("Task", f"{card.name}, fingerprint {card.fingerprint}" if card else ""),
+        ("Fresh seeds", f"from {history.final_seeds[0]} on, {len(history.final_seeds)} at most"),
+        ("Task", f"{card.name}, fingerprint {card.fingerprint}"),
         *_provenance(folder),
     ]
     return [(name, text) for name, text in lines if text]

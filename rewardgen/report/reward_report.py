@@ -28,8 +28,6 @@ GAMING = (
 
 def reward_report(history: History) -> dict[str, list[str]]:
     """The sections so far: heading to lines."""
-    if history.card is None or history.config is None or history.training is None:
-        return {}
     chosen = history.summary.chosen if history.summary else None
     record = history.record(chosen) if chosen else None
     sections = {
@@ -43,7 +41,6 @@ def reward_report(history: History) -> dict[str, list[str]]:
 
 def _objective(history: History) -> list[str]:
     card, config = history.card, history.config
-    assert card is not None and config is not None
     lines = [f"Asked for, in the user's words: “{config.goal}”"] if config.goal else []
     lines += [f"The task: {' '.join(card.description.split())}"]
     if card.has_fitness:
@@ -57,7 +54,6 @@ def _objective(history: History) -> list[str]:
 
 def _assumptions(history: History, record: CandidateRecord | None) -> list[str]:
     card, training = history.card, history.training
-    assert card is not None and training is not None
     lines = [
         f"Episodes last {card.episode_seconds:g} s at most, in control steps of {card.control_step_s:g} s.",
         f"Start: {card.reset}",
@@ -102,8 +98,7 @@ def _gaming(history: History, record: CandidateRecord | None) -> list[str]:
 
 
 def _untested(history: History, record: CandidateRecord | None) -> list[str]:
-    summary, config, card = history.summary, history.config, history.card
-    assert config is not None and card is not None
+    summary, config = history.summary, history.config
     lines = ["Anything but the simulator: no hardware, and no disturbance, delay or sensor noise but the task's own."]
     lines += [f"Starts beyond the {history.starts} of each seed, all drawn as the task draws them."]
     lines += ["Another learner, other networks, or other settings of this one."]

@@ -110,7 +110,6 @@ class AskingHandler(PageHandler):
 
     def _page(self) -> str:
         history, folder = self._teacher.history, self._run.folder
-        assert history.card is not None and history.config is not None
         card, goal = history.card, history.config.goal
         asked = goal or opening_words(card.description)
         data = {"task": card.name, "resume": f"rewardgen resume {folder.word}"}

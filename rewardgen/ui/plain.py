@@ -56,7 +56,6 @@ def describe(event: Event, history: History) -> str:
     match event.kind:
         case "run-started":
             start, config = view(history, {}), history.config
-            assert config is not None
             plan = f"up to {count(config.generations, 'generation')} of {count(config.candidates, 'candidate')}"
             return f"run {start.run_id}: {start.task}, {start.model}, {plan}"
         case "run-resumed":

@@ -79,9 +79,9 @@ def run_page(history: History, status: str) -> RenderableType:
     head.append(f"\n{status} · {duration(now.elapsed_s)}")
     head.append(f" · {now.usage}" if now.usage else "")
     head.append(f" · {stage(history)}" if history.summary is None else "")
-    if history.config and (options := options_text(history.config)):
+    if options := options_text(history.config):
         head.append(f"\noptions: {options}", "dim")
-    if history.config and history.config.goal:
+    if history.config.goal:
         head.append(f"\ngoal: {history.config.goal}")
     if history.goal_check:
         head.append(f"\n{history.goal_check.text}", "yellow" if history.goal_check.is_objection else "")

@@ -67,7 +67,7 @@ def told_record(history: History, record: CandidateRecord) -> CandidateRecord:
 
 def _disagreements(history: History) -> tuple[Disagreement, ...]:
     found: list[tuple[float, Disagreement]] = []
-    for each in history.comparisons if history.card and history.card.fitness else ():
+    for each in history.comparisons if history.has_fitness else ():
         better, worse = (each.right, each.left) if each.answer == "right" else (each.left, each.right)
         high, low = _fitness(history, better), _fitness(history, worse)
         if each.answer in ("left", "right") and high is not None and low is not None and high < low:

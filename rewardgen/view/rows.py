@@ -136,7 +136,7 @@ def failure_text(failure: SliceFailure) -> str:
 
 
 def _training_row(row: Row, phase: Phase, history: History, live: Live) -> Row:
-    seeds, steps = history.seeds(phase, row.id), history.training.env_steps if history.training else 0
+    seeds, steps = history.seeds(phase, row.id), history.training.env_steps
     courses: list[list[tuple[float, float]]] = []
     runs: list[SliceResult] = []
     progress, fitness, success = 0.0, [], []

@@ -121,7 +121,7 @@ class NumbersTracker:
     def event(self, event: Event, history: History) -> None:
         """See `Tracker.event`."""
         if self._sink is None:
-            config = history.config.model_dump(mode="json", exclude_none=True) if history.config else {}
+            config = history.config.model_dump(mode="json", exclude_none=True)
             self._sink = self._make(self._runs_dir / history.run_id, history.run_id, config)
         for values, axis, at in numbers_of(event, history):
             self._sink.log(values, axis, at)
