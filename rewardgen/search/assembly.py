@@ -30,7 +30,6 @@ from rewardgen.search.context import Parts
 from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.judged import judged_card
 from rewardgen.search.strategy import STRATEGIES
-from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.history import History
 from rewardgen.store.judgement_records import GoalCheck, Judgement
 from rewardgen.store.messages import Usage
@@ -136,7 +135,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
     if not folder.transitions.exists():
         get_or_record_transitions(config.task, folder.transitions, limits)
     judge = make_judge(config)
-    teacher = make_teacher(lambda argument: TeacherSetup(argument, folder, history, note, roles.judge), config)
+    teacher = make_teacher(config, folder, history, note, roles.judge)
     shown = judged_card(card, teacher.words) if teacher and not card.has_fitness else card
     reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
     return Parts(

@@ -24,12 +24,15 @@ from rewardgen.core.config import DEFAULT_JUDGE, RunConfig
 from rewardgen.core.registry import Registry
 from rewardgen.core.statistics import standard_errors
 from rewardgen.llm.factory import judging_model
+from rewardgen.llm.protocol import LLM, Note, silent
 from rewardgen.search.teachers import signals as _signals  # noqa: F401  (registers itself)
 from rewardgen.search.teachers import simulated as _simulated  # noqa: F401
 from rewardgen.search.teachers.asking import VisionTeacher
 from rewardgen.search.teachers.protocol import TEACHERS, Teacher, TeacherSetup
+from rewardgen.store.history import History
 from rewardgen.store.ranking import Rank, Ranking, leads
 from rewardgen.store.records import CandidateRecord
+from rewardgen.store.run_folder import RunFolder
 
 
 class Judge(Protocol):
@@ -123,12 +126,15 @@ def make_judge(config: RunConfig) -> Judge:
     return PreferenceJudge()
 
 
-def make_teacher(setup_of: Callable[[str], TeacherSetup], config: RunConfig) -> Teacher | None:
+def make_teacher(
+    config: RunConfig, folder: RunFolder, history: History, note: Note = silent, llm: LLM | None = None
+) -> Teacher | None:
     """Build the teacher whose answers a run's judge needs; None for a judge that needs none."""
     if config.judge in JUDGES:
         return None
     name, _, argument = config.judge.partition(":")
-    return TEACHERS.get(name)(setup_of(argument)) if name in TEACHERS else VisionTeacher(setup_of(config.judge))
+    kind = TEACHERS.get(name) if name in TEACHERS else VisionTeacher
+    return kind(TeacherSetup(argument, folder, history, note, llm))
 
 
 def improves(record: CandidateRecord, ranking: Ranking) -> bool:

@@ -48,7 +48,6 @@ from rewardgen.search.inspect_rewards import read_reward
 from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.racing import race, races_drafts
 from rewardgen.search.search import first_drafts, run_search
-from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.events import FORMAT, Event, EventLog
 from rewardgen.store.history import Changeable, History, Resumption
 from rewardgen.store.journal import Journal, Listener
@@ -166,7 +165,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         # Roles and judges that cannot be made fail before the log has them; a person's page opens its port later.
         roles = make_roles(folder, config, listener.note)
         if not how.changes.get("judge", "human").startswith("human"):
-            make_teacher(lambda argument: TeacherSetup(argument, folder, history, listener.note, roles.judge), config)
+            make_teacher(config, folder, history, listener.note, roles.judge)
         if {"model", "critic_model", "judge", "api_base"} & how.changes.keys():
             outdate_refusals(folder.calls)
         journal = Journal(EventLog(folder.events), history, _Reporter(listener, folder))

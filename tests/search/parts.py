@@ -17,7 +17,6 @@ from rewardgen.search.context import Context, Parts
 from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.search import run_search
 from rewardgen.search.strategy import STRATEGIES
-from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.comparisons import Signal
 from rewardgen.store.events import FORMAT, EventLog
 from rewardgen.store.history import History
@@ -171,8 +170,6 @@ def a_search(
         judge=judge,
         usage=Usage,
         policies=path / "policies",
-        teacher=make_teacher(
-            lambda argument: TeacherSetup(argument, folder, history, journal.listener.note, llm), settings
-        ),
+        teacher=make_teacher(settings, folder, history, journal.listener.note, llm),
     )
     return partial(run_search, Context(parts, journal)), history

@@ -10,7 +10,6 @@ import pytest
 
 from rewardgen.core.errors import UsageError
 from rewardgen.search.judge import make_teacher
-from rewardgen.search.teachers.protocol import TeacherSetup
 from rewardgen.store.comparisons import MOST_WORDS
 from rewardgen.store.history import History
 from rewardgen.store.run_folder import RunFolder
@@ -191,10 +190,9 @@ def test_the_time_limit_ends_the_asking_and_the_question_is_over(tmp_path, monke
 @pytest.mark.parametrize("argument", ["x", "70000", "²"])
 def test_an_argument_that_is_no_port_is_refused(tmp_path, argument):
     _, history = a_search(tmp_path / "run", Crew())
-    setup = TeacherSetup(argument, RunFolder(tmp_path / "run"), history)
     config = history.config.model_copy(update={"judge": f"human:{argument}"})
     with pytest.raises(UsageError, match="the port of the page"):
-        make_teacher(lambda given: setup, config)
+        make_teacher(config, RunFolder(tmp_path / "run"), history)
 
 
 class Browser:
