@@ -41,7 +41,6 @@ def training_curves(result: CandidateResult) -> TrainingCurves:
 
 
 def _credits(runs: Sequence[SliceResult]) -> dict[str, dict[str, float]]:
-    """Return the pay of each component to each agent of a game, mean over the runs."""
     paid: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         for agent, components in run.credits.items():

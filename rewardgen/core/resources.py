@@ -14,8 +14,6 @@ from rewardgen.core.extras import install_hint
 
 
 class _Package(NamedTuple):
-    """An installed package with models."""
-
     owner: str
     folder: str
     install: str

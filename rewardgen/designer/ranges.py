@@ -25,8 +25,6 @@ _MAX_TOKENS, _MOST_QUOTED = 4096, 2000
 
 
 class _Choice(Frozen):
-    """An entry of a reply."""
-
     noun = "a range"
     parameter: str
     low: FiniteFloat
@@ -72,11 +70,7 @@ def ranges_message(card: TaskCard, goal: str, transfer: Transfer, refused: str =
 
 
 def _parsed(text: str, prior: Ranges) -> tuple[ChosenRange, ...]:
-    """Return the ranges of a reply, in the order of the prior.
-
-    Raises:
-        UsageError: The reply has another form, or other parameters or values than the prior.
-    """
+    """Return the ranges of a reply, in the order of the prior."""
     entries = (json_object(text) or {}).get("ranges")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise UsageError("the reply holds no JSON object with a list `ranges` of objects")

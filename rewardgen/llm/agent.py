@@ -155,7 +155,6 @@ def _split(words: str) -> list[str]:
 
 
 def _text(stream: IO[bytes], most: int) -> str:
-    """Return the last bytes of a stream as text."""
     stream.seek(max(0, os.fstat(stream.fileno()).st_size - most))
     return stream.read(most).decode(errors="replace")
 

@@ -164,7 +164,6 @@ def _ending_lines(result: CandidateResult) -> list[str]:
 
 
 def _outcome_lines(result: CandidateResult, analysis: Analysis | None) -> list[str]:
-    """Describe the episodes behind the fitness: number, spread, and endings of the failures."""
     outcomes = [outcome for run in result.slices for outcome in run.outcomes]
     if not outcomes:
         return []
@@ -209,9 +208,6 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _curve_lines(analysis: Analysis, judged: bool) -> list[str]:
-    """Write the learning curve, without fitness where others judge, and mean per step, share, activation and change of
-    each component.
-    """
     curves, parent = analysis.curves, analysis.parent
     tiny = [name for name, points in curves.components.items() if max(point.share for point in points) < TINY]
     components = {name: points for name, points in curves.components.items() if name not in tiny}
@@ -259,7 +255,6 @@ def _share(points: Sequence[ComponentPoint]) -> str:
 
 
 def _change(parent: ParentComparison, name: str, mean: float, unit: str) -> str:
-    """Format the change of a component's mean, in the unit of its row."""
     before = parent.component_means.get(name)
     if before is None:
         return "new"
@@ -268,10 +263,7 @@ def _change(parent: ParentComparison, name: str, mean: float, unit: str) -> str:
 
 
 def _episode_lines(analysis: Analysis, episode: ShownEpisode, moments: int, rated: bool, judged: bool) -> list[str]:
-    """Write an episode: outcome, and variables and components at the moments of most change.
-
-    Its fitness is left out where others judge, its success also where the task is not `rated` by it.
-    """
+    """Write an episode, without fitness where others judge, and without success also where the task is not `rated`."""
     paid = analysis.curves.components.items()
     small = {name for name, points in paid if max(points[0].share, points[-1].share) < SMALL}
     rank = {"best": "best", "median": "typical", "worst": "worst"}[episode.rank]
@@ -341,7 +333,6 @@ def _numbers(title: str, width: int, values: Sequence[float]) -> str:
 
 
 def _row(title: str, width: int, cells: Sequence[str], cell: int = _PLAIN.width) -> str:
-    """Join a title and right-aligned cells."""
     return title.ljust(width) + "".join(text.rjust(cell) for text in cells).rstrip()
 
 

@@ -119,8 +119,6 @@ class RetryingLLM:
 
 
 class _Model(NamedTuple):
-    """A model with its name in the configuration."""
-
     name: str
     llm: LLM
 
@@ -222,11 +220,7 @@ def _lasting(model: str, runs_dir: Path) -> str:
 
 
 def _parts(model: str) -> tuple[str, str, str]:
-    """Split a model string at its first colon.
-
-    Raises:
-        UsageError: A mailbox or a replay without a name.
-    """
+    """Split a model string at its first colon; a scheme needs something after it."""
     scheme, separator, rest = model.partition(":")
     if scheme in SCHEMES and not rest:
         raise UsageError(f"`{model}` names no {_NAMED[scheme]}", f"write `{scheme}:{_NAMED[scheme].upper()}`")

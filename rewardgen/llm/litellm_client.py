@@ -200,7 +200,6 @@ def _efforts(model: str) -> tuple[str, ...] | None:
 
 
 def _in_openai_form(message: Message) -> dict[str, Any]:
-    """Return a message of the chat protocol; pictures are parts of its content."""
     if not message.pictures:
         return {"role": message.role, "content": message.content}
     parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}]
@@ -394,7 +393,6 @@ def _response(error: BaseException) -> Any:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """Return an error and the chain of its causes."""
     chain: list[BaseException] = []
     cause: BaseException | None = error
     while cause is not None and cause not in chain:
@@ -404,7 +402,6 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _codes(error: Exception) -> list[str]:
-    """Return the provider's error codes in the bodies of an error and its causes."""
     bodies = [body for cause in _causes(error) if isinstance(body := getattr(cause, "body", None), dict)]
     return [str(body[name])[:80] for body in bodies for name in ("type", "code") if body.get(name)]
 

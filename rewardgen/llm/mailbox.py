@@ -171,6 +171,5 @@ def request_text(request: LLMRequest, name: str, order: str) -> str:
 
 
 def _pictures(request: LLMRequest, name: str) -> dict[str, Picture]:
-    """Return the pictures of a request by their files in the mailbox."""
     pictures = [picture for message in request.messages for picture in message.pictures]
     return {f"pictures/{name}-{number}.png": picture for number, picture in enumerate(pictures)}

@@ -294,7 +294,6 @@ def judge_messages(card: TaskCard, goal: str, first: JudgedEpisode, second: Judg
 
 
 def _pair(system: str, request: str, **facts: Any) -> tuple[Message, Message]:
-    """Return a system message from its template, and a request."""
     return Message(role="system", content=render(system, **facts)), Message(role="user", content=request)
 
 
@@ -404,7 +403,6 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def _code(text: str) -> str:
-    """Mark code within a line."""
     ticks = _ticks(text, 1)
     return f"{ticks}{text}{ticks}" if len(ticks) == 1 else f"{ticks} {text} {ticks}"
 

@@ -85,7 +85,6 @@ def search_steps_left(config: RunConfig, history: History) -> float:
 
 
 def _final_steps(config: RunConfig, history: History) -> int:
-    """Return the control steps of the finals at most."""
     return history.training.env_steps * final_trainings(config, len(history.baselines) + ablations(history))
 
 

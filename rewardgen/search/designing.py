@@ -47,7 +47,6 @@ def design(run: Context, generation: int, slots: Sequence[Slot]) -> list[Candida
 
 
 def _init_candidate(slot: Slot, source: str) -> Candidate:
-    """Candidate with the user's own reward."""
     diagnosis = "The reward that the run was given."
     return Candidate(id=slot.candidate_id, generation=0, operator=slot.operator, source=source, diagnosis=diagnosis)
 
@@ -77,7 +76,6 @@ def review(run: Context, generation: int, slots: Sequence[Slot], drafts: Sequenc
 
 
 def _repair(run: Context, generation: int, slots: Sequence[Slot], verdicts: Mapping[str, Verdict]) -> list[Candidate]:
-    """Return the repaired versions of rejected candidates, after one request each."""
     designed = run.history.designed
 
     async def repair_one(slot: Slot) -> None:

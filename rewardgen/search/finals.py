@@ -71,7 +71,6 @@ def _failed(history: History, ids: Sequence[str] | None = None) -> list[str]:
 
 
 def _sources(history: History) -> dict[str, str]:
-    """The rewards that train on fresh seeds."""
     records = {id: history.record(id.removesuffix(ABLATED)) for id in history.finalists}
     sources = {id: record.candidate.source for id, record in records.items() if record}
     bare = {id: without_observation(source) for id, source in sources.items() if is_ablation(id)}
@@ -109,7 +108,6 @@ def _next_block(run: Context) -> dict[str, tuple[int, ...]]:
 
 
 def _looks(history: History) -> dict[str, Look]:
-    """The winner against each opponent, on the seeds that both have."""
     values = {id: _fitness_values(history.result("final", id)) for id in history.finalists}
     winner, most = values[history.finalists[0]], len(history.final_seeds)
     compared = [id for id in opponents(history) if winner and values.get(id)]
@@ -117,7 +115,6 @@ def _looks(history: History) -> dict[str, Look]:
 
 
 def _judge(run: Context, chosen: str) -> None:
-    """Ask a language model, if there is one, whether the result is what the user wants."""
     ask, result = run.parts.judge_result, run.history.result("final", chosen)
     if ask is None or result is None:
         return

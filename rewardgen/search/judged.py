@@ -56,7 +56,6 @@ def _in_words(record: CandidateRecord, ranking: Ranking, archive: dict[str, Cand
 
 
 def _from_left(comparison: Comparison, id: str) -> Comparison:
-    """Return a comparison with this candidate on the left."""
     if comparison.left.candidate_id == id:
         return comparison
     sides = {"left": comparison.right, "right": comparison.left, "answer": mirrored(comparison.answer)}
@@ -64,7 +63,6 @@ def _from_left(comparison: Comparison, id: str) -> Comparison:
 
 
 def _episode(record: CandidateRecord | None, seed: int, start: int) -> str:
-    """Return how an episode ended, in a few words."""
     runs = record.result.slices if record and record.result else ()
     outcome = next((run.outcomes[start] for run in runs if run.seed == seed and start < len(run.outcomes)), None)
     return f"{outcome.steps} steps, {outcome.ending}" if outcome else "its episode is gone"

@@ -180,7 +180,6 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
 
 
 def _resumption(history: History, config: RunConfig, how: Resume) -> dict[str, Any]:
-    """Data of `run-resumed`."""
     generations, final_seeds = None, ()
     if how.generations:
         over = history.stop_reason or history.summary
@@ -244,7 +243,6 @@ def _toml(config: RunConfig) -> str:
 
 
 def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Confirm) -> tuple[Journal, Roles]:
-    """Measure the task and record the beginning of the run."""
     roles = make_roles(folder, config, listener.note)  # fails before the slow measurements
     source = read_reward(Path(config.init)) if config.init else ""
     if config.model == BUILTIN and not (config.critic_model or judging_model(config.judge)):

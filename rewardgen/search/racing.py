@@ -82,7 +82,6 @@ def _train(
     training: Training,
     folder: Path,
 ) -> list[SliceResult]:
-    """Return the trainings of rewards with some settings: those in the cache, and new ones."""
     cache = BaselineCache(run.config.task, run.history.task_files, training)
     cached = {spec: cache.bring(spec, sources[spec.candidate_id], folder) for spec in specs}
     results = [result for result in cached.values() if result]

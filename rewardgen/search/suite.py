@@ -238,7 +238,6 @@ def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTa
 
 
 def _budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
-    """Return a note on budgets that differ between strategies or designers."""
     names = [name for name in RunConfig.model_fields if name in _BUDGET or name.startswith("max_")]
     unequal = [f"`{name}`" for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
     counts = {(row.task, row.costs["candidates"]) for row in rows if row.costs}

@@ -352,7 +352,6 @@ class History:
                 self._apply_step(event.kind, data)
 
     def _apply_step(self, kind: str, data: dict[str, Any]) -> None:
-        """Take in a step of the search or the finals."""
         match kind:
             case "generation-started":
                 self.generations.append(Generation(index=data["generation"], slots=data["slots"]))

@@ -351,7 +351,6 @@ def _range(variable: VariableCard, part: int) -> tuple[float, float, float]:
 
 
 def _gap(point: VariableCard, target: VariableCard) -> Feature:
-    """Return the distance of a point to its target."""
     ranges = zip(point.minimum, point.maximum, target.minimum, target.maximum, strict=False)
     reach = math.hypot(*(max(abs(high - least), abs(most - low)) for low, high, least, most in ranges)) or 1.0
     x = f"({point.name} - {target.name}).{'norm(dim=-1)' if point.shape else 'abs()'}"
