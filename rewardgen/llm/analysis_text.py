@@ -11,7 +11,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import Any
 
 from rewardgen.core.formatting import named, number, percent, thousands
 from rewardgen.reward.stages import stage_names
@@ -47,23 +47,10 @@ NOTABLE = 0.1
 _RELATION = re.compile(r" [<>]=? ")
 
 
-class _Form(NamedTuple):
-    """Number format of a row.
-
-    Attributes:
-        digits: Digits of the largest number.
-        least: A row whose largest number is smaller gets a unit such as 1e-3.
-        width: Columns of a number with the gap before it.
-    """
-
-    digits: int = 3
-    least: float = 0.01
-    width: int = 7
-
-
-_PLAIN = _Form()
-_COMPONENT = _Form(digits=2, least=1.0)
-"""Whole thousandths are as easy to read as decimals, and take half the tokens."""
+_CELL = 7
+"""Columns of a number with the gap before it."""
+_COMPONENT = 2, 1.0
+"""Digits and least number of a component's row: whole thousandths read as easily as decimals, for half the tokens."""
 
 
 def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
@@ -211,9 +198,9 @@ def _curve_lines(analysis: Analysis, judged: bool) -> list[str]:
     curves, parent = analysis.curves, analysis.parent
     tiny = [name for name, points in curves.components.items() if max(point.share for point in points) < TINY]
     components = {name: points for name, points in curves.components.items() if name not in tiny}
-    units = {name: _scaled([point.mean for point in points], _COMPONENT)[0] for name, points in components.items()}
+    units = {name: _scaled([point.mean for point in points], *_COMPONENT)[0] for name, points in components.items()}
     width = _name_width([_titled(name, unit) for name, unit in units.items()])
-    columns = max(2, min(MOST_COLUMNS, (LINE - width - _ENDS) // _PLAIN.width))
+    columns = max(2, min(MOST_COLUMNS, (LINE - width - _ENDS) // _CELL))
     points = _thinned(curves.curve, columns)
     succeeded = [f"{100 * point.success_rate:.0f}" for point in points]
     lengths = [point.episode_steps for point in points]
@@ -232,10 +219,10 @@ def _curve_lines(analysis: Analysis, judged: bool) -> list[str]:
         _numbers("reward per episode", width, [point.episode_return for point in points]),
     ]
     for name, series in components.items():
-        unit, cells = _scaled([point.mean for point in _thinned(series, columns)], _COMPONENT)
+        unit, cells = _scaled([point.mean for point in _thinned(series, columns)], *_COMPONENT)
         ends = f"{_share(series):>9}{100 * series[-1].activation:>7.0f}"
         change = f"{_change(parent, name, series[-1].mean, unit):>8}" if parent else ""
-        row = _row(_titled(name, unit), width, cells).ljust(width + _PLAIN.width * len(points))
+        row = _row(_titled(name, unit), width, cells).ljust(width + _CELL * len(points))
         lines.append((row + ends + change).rstrip())
     if any(point.bonus for point in curves.curve):
         paid = ", ".join(f"{100 * point.bonus:.0f}" for point in points)
@@ -328,11 +315,11 @@ def _reading(value: float) -> str:
 
 
 def _numbers(title: str, width: int, values: Sequence[float]) -> str:
-    unit, cells = _scaled(values, _PLAIN)
+    unit, cells = _scaled(values)
     return _row(title + unit, width, cells)
 
 
-def _row(title: str, width: int, cells: Sequence[str], cell: int = _PLAIN.width) -> str:
+def _row(title: str, width: int, cells: Sequence[str], cell: int = _CELL) -> str:
     return title.ljust(width) + "".join(text.rjust(cell) for text in cells).rstrip()
 
 
@@ -345,18 +332,18 @@ def _titled(name: str, unit: str = "") -> str:
     return name[: LONGEST - len(unit)] + unit
 
 
-def _scaled(values: Sequence[float], form: _Form) -> tuple[str, list[str]]:
-    """Return a row's unit and cells, with the decimals that its largest value needs.
+def _scaled(values: Sequence[float], digits: int = 3, least: float = 0.01) -> tuple[str, list[str]]:
+    """Return a row's unit and cells, with so many digits of the largest value.
 
-    The unit is empty, or such as ` [1e-3]` where numbers would be too small or too wide.
+    The unit is empty, or such as ` [1e-3]` where the largest value is below `least` or too wide.
     """
     scale = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     unit = ""
-    if scale != 0.0 and not form.least <= scale < 10.0 ** (form.digits + 2):
+    if scale != 0.0 and not least <= scale < 10.0 ** (digits + 2):
         exponent = 3 * math.floor(math.log10(scale) / 3)
         unit, scale = f" [1e{exponent}]", scale / 10.0**exponent
         values = [value / 10.0**exponent for value in values]
-    decimals = min(form.digits, max(0, form.digits - 1 - math.floor(math.log10(scale)))) if scale else 0
+    decimals = min(digits, max(0, digits - 1 - math.floor(math.log10(scale)))) if scale else 0
     cells = [f"{value:.{decimals}f}" if math.isfinite(value) else number(value) for value in values]
     return unit, [cell if float(cell) else "0" for cell in cells]
 
