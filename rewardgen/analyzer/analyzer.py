@@ -113,12 +113,12 @@ def _compared(record: CandidateRecord, parent: CandidateRecord, others: Sequence
     assert record.result is not None and parent.result is not None and parent.fitness is not None
     results = {other.candidate.id: other.result for other in (*others, parent, record)}
     by_id = {id: [*result.by_seed.values()] for id, result in results.items() if result and result.by_seed}
-    pooled = standard_errors([*by_id.values()])
-    errors = dict(zip(by_id, pooled.errors, strict=True))
+    pooled, freedom = standard_errors([*by_id.values()])
+    errors = dict(zip(by_id, pooled, strict=True))
     several = all(len(by_id.get(compared.candidate.id, [])) > 1 for compared in (record, parent))
     limit = 0.0
-    if several and pooled.freedom:
-        limit = noise(errors[record.candidate.id], errors[parent.candidate.id], freedom=pooled.freedom)
+    if several and freedom:
+        limit = noise(errors[record.candidate.id], errors[parent.candidate.id], freedom=freedom)
     return ParentComparison(
         candidate_id=parent.candidate.id,
         fitness=parent.fitness,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from statistics import NormalDist
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rewardgen.core.schema import Frozen
 
@@ -133,29 +133,17 @@ def standing(a: Sequence[float], b: Sequence[float], tail: float = TAIL) -> Stan
     return "below" if difference.high < 0 else "on par"
 
 
-class PooledErrors(NamedTuple):
-    """Standard errors of the means of several groups.
+def standard_errors(groups: Sequence[Sequence[float]]) -> tuple[list[float], int]:
+    """Return the standard error of each group's mean by the spread within all groups, and its degrees of freedom.
 
-    Attributes:
-        errors: One for each group; 0 if unknown.
-        freedom: Degrees of freedom of the common spread; 0 if unknown.
-    """
-
-    errors: list[float]
-    freedom: int
-
-
-def standard_errors(groups: Sequence[Sequence[float]]) -> PooledErrors:
-    """Return the standard error of each group's mean by the spread within all groups together.
-
-    Two or three seeds that happen to agree would look certain by themselves. Groups of equal values, as at the floor of
-    a fitness, are left out: they would make the others look too certain.
+    Both are 0 if unknown. Two or three seeds that happen to agree would look certain by themselves. Groups of equal
+    values, as at the floor of a fitness, are left out: they would make the others look too certain.
     """
     varying = [(group, sum(group) / len(group)) for group in groups if min(group) < max(group)]
     squares = sum((value - mean) ** 2 for group, mean in varying for value in group)
     freedom = sum(len(group) - 1 for group, _ in varying)
     errors = [math.sqrt(squares / freedom / len(group)) if freedom else 0.0 for group in groups]
-    return PooledErrors(errors, freedom)
+    return errors, freedom
 
 
 def noise(*standard_errors: float, freedom: int | None) -> float:

@@ -20,12 +20,12 @@ from rewardgen.core.statistics import (
 
 def test_standard_errors_are_of_the_spread_within_all_groups_together():
     # Deviations 1, 1 and 2, 2: a sum of squares of 10 over 2 degrees of freedom.
-    pooled = standard_errors([[0.0, 2.0], [5.0, 9.0], [9.0]])
-    assert pooled.errors == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5]) and pooled.freedom == 2
-    at_the_floor = standard_errors([[0.0, 2.0], [5.0, 5.0]])
-    assert at_the_floor.errors == pytest.approx([1.0, 1.0]) and at_the_floor.freedom == 1
-    rounded = standard_errors([[0.0, 2.0], [0.1] * 3])  # whose sum over three is not 0.1
-    assert rounded.errors == pytest.approx([1.0, (2 / 3) ** 0.5]) and rounded.freedom == 1
+    errors, freedom = standard_errors([[0.0, 2.0], [5.0, 9.0], [9.0]])
+    assert errors == pytest.approx([2.5**0.5, 2.5**0.5, 5.0**0.5]) and freedom == 2
+    errors, freedom = standard_errors([[0.0, 2.0], [5.0, 5.0]])
+    assert errors == pytest.approx([1.0, 1.0]) and freedom == 1
+    errors, freedom = standard_errors([[0.0, 2.0], [0.1] * 3])  # whose sum over three is not 0.1
+    assert errors == pytest.approx([1.0, (2 / 3) ** 0.5]) and freedom == 1
     assert standard_errors([[1.0], [2.0]]) == ([0.0, 0.0], 0)
 
 
