@@ -67,13 +67,10 @@ class Registry(Generic[T]):
         load_extras()
         return tuple(self._entries)
 
-    def all(self) -> tuple[T, ...]:
-        """Return all entries in the order of registration."""
-        load_extras()
-        return tuple(self._entries.values())
-
     def __iter__(self) -> Iterator[T]:
-        return iter(self.all())
+        """Yield all entries in the order of registration."""
+        load_extras()
+        return iter(tuple(self._entries.values()))
 
     def __contains__(self, name: object) -> bool:
         if name not in self._entries:
