@@ -292,18 +292,21 @@ class History:
             RunFolderError: An event does not fit this version, or another that it needs is missing.
         """
         events = list(events)
+        message = f"{folder.events} is damaged: it lacks events that others need"
+        damaged = RunFolderError(message, "restore the file, or start a new run")
+        if events and not self.run_id and events[0].kind != "run-started":
+            raise damaged
         try:
             for event in events:
                 self.apply(event)
-        except (UsageError, ValueError, LookupError, TypeError, AttributeError) as error:
+        except (UsageError, ValueError, LookupError, TypeError) as error:
             message = f"{folder.events} does not fit this version of rewardgen: {' '.join(str(error).split())[:200]}"
             hint = "read it with the version that wrote it, see `provenance.json` beside it"
             raise RunFolderError(message, hint) from error
         needed = [id for id in self.finalists if id not in BASELINES and not is_ablation(id)]
         needed += [id for id, repairs in self.designed if repairs]
-        if events and not (self.run_id and all((id, 0) in self.designed for id in needed)):
-            message = f"{folder.events} is damaged: it lacks events that others need"
-            raise RunFolderError(message, "restore the file, or start a new run")
+        if not all((id, 0) in self.designed for id in needed):
+            raise damaged
 
     def apply(self, event: Event) -> None:
         """Take in one event; kinds that this version does not know are ignored."""

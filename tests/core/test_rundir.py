@@ -6,6 +6,7 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RunFolderError
 from rewardgen.store.events import EventLog
+from rewardgen.store.history import History
 from rewardgen.store.records import SliceSpec, Slot
 from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run
 
@@ -13,6 +14,11 @@ from rewardgen.store.run_folder import TRAINING, RunFolder, create_run, find_run
 def a_run(runs_dir, name):
     EventLog(runs_dir / name / "events.jsonl").append("interrupted", 0.0, {})
     return RunFolder(runs_dir / name)
+
+
+def test_a_log_that_lacks_its_beginning_is_told(tmp_path):
+    with pytest.raises(RunFolderError, match="is damaged: it lacks events"):
+        History.load(a_run(tmp_path, "interrupted"))
 
 
 def test_new_run_is_named_after_its_task_file(tmp_path):
