@@ -97,7 +97,6 @@ def write_best(folder: RunFolder, history: History) -> None:
 
 def write_readme(folder: RunFolder, history: History) -> None:
     """Write the run's `README.md`."""
-    assert history.config is not None
     rows = search_rows(history, history.ids(), {})
     text = filled(
         "run.md",

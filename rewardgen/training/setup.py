@@ -154,13 +154,12 @@ def learner_notes(trainer: str, settings: TrainerSettings) -> str:
     return " ".join(filter(None, notes))
 
 
-def policy_loader(training: Training | None) -> str:
+def policy_loader(training: Training) -> str:
     """Return a Python file that loads a run's policies without rewardgen; empty if their trainer has none."""
-    loader = TRAINERS.get(training.trainer).loader if training and training.trainer in TRAINERS else None
+    loader = TRAINERS.get(training.trainer).loader if training.trainer in TRAINERS else None
     return loader.read_text() if loader else ""
 
 
-def policies_see(training: Training | None, source: str) -> str:
+def policies_see(training: Training, source: str) -> str:
     """Return words for what policies see besides the task's observation; empty if that is all, or the trainer blind."""
-    known = training is not None and training.trainer in TRAINERS
-    return eyes_text(source) if training is None or (known and TRAINERS.get(training.trainer).has_eyes) else ""
+    return eyes_text(source) if training.trainer in TRAINERS and TRAINERS.get(training.trainer).has_eyes else ""

@@ -97,17 +97,17 @@ def run_facts(folder: RunFolder, history: History) -> RunFacts:
     records = [record for id in history.ids() if (record := history.record(id))]
     return RunFacts(
         id=folder.id,
-        task=history.card.name if history.card else "",
-        model=config.model if config else "",
-        strategy=config.strategy if config else "",
-        options=options_text(config) if config else "",
-        goal=config.goal if config else "",
+        task=history.card.name,
+        model=config.model,
+        strategy=config.strategy,
+        options=options_text(config),
+        goal=config.goal,
         status=status_of(folder, history),
         generations=len(history.generations),
         candidates=len(history.ids()),
         trained=sum(record.fitness is not None for record in records),
         against_human=summary.against_human if summary else None,
-        env_steps=training.env_steps if training else 0,
+        env_steps=training.env_steps,
         env_steps_in_all=history.spent_steps,
         tokens=usage.tokens,
         cost_usd=usage.cost_usd,
@@ -163,7 +163,7 @@ def _notes(one: History, other: History) -> list[str]:
         return [f"The runs are on different tasks, {names}: their fitness cannot be compared."]
     if cards[0] and cards[1] and cards[0].fingerprint != cards[1].fingerprint:
         texts.append("The task file or its model changed between the runs: fitness may mean something else.")
-    if one.training and other.training and one.training.env_steps != other.training.env_steps:
+    if one.training.env_steps != other.training.env_steps:
         steps = f"{one.training.env_steps:,} and {other.training.env_steps:,}"
         texts.append(f"The runs train for different numbers of steps, {steps}: the longer has the advantage.")
     if one.config and other.config and one.config.goal != other.config.goal:
