@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from rewardgen import upright
+from rewardgen import shipped_task, upright
 from rewardgen.sim.episodes import Episode, record_episodes
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
@@ -116,6 +116,26 @@ def test_the_torso_alone_or_the_other_way_is_no_flip_of_a_hopper():
     for other in (-turns, folded):
         assert not judged("hopper_backflip", turns=other).success.any()
     assert judged("cheetah_flip", turns=-well_done("cheetah_flip")["turns"]).success.all()
+
+
+def test_easy_starts_of_the_front_flip_reach_from_standing_into_the_take_off():
+    envs = load_task("hopper_frontflip").make_envs([0], 32)
+
+    def knees(difficulty):
+        envs.ease(difficulty)
+        envs.reset(anew=True)
+        return envs.variables_now()["joint_position"][:, 1]
+
+    assert knees(0.01).min() < -1.6 < -0.4 < knees(0.01).max() and knees(1.0).abs().max() < 0.01
+
+
+def test_a_foot_that_comes_down_before_the_torso_is_over_costs_a_front_flip():
+    reward = shipped_task("hopper_frontflip").human_reward
+    values = {"spin": 5.0, "com": [0.0, 0.0, 0.5], "com_velocity": [0.0] * 3, "height": 0.9, "action": [0.0] * 3}
+    rows = {name: torch.tensor([value] * 3) for name, value in values.items()}
+    rows["turns"] = rows["prev_turns"] = torch.tensor([[0.9, 0.8, 0.7, torso] for torso in (0.2, 0.6, 0.85)])
+    rows["clearance"] = torch.tensor([[0.0, 0.0, 0.3, 0.5]] * 3)
+    assert reward(**rows)["early"].tolist() == [0.0, -3.0, 0.0]
 
 
 def test_standing_flat_or_rocking_on_the_back_is_no_lying_down():
