@@ -1,6 +1,6 @@
 """Text2Reward's hopper front flip: the backflip the other way round.
 
-The human reward solves it with four of five seeds: 0.41, 1.00, 1.00, 1.00, 1.00.
+The human reward nearly solves it: ten seeds reach 0.91, 1.00, 0.97, 0.41, 0.29, 0.99, 0.87, 0.94, 0.90, 1.00.
 """
 
 import torch
@@ -51,7 +51,7 @@ class HopperFrontflip(shipped_task("hopper_backflip")):
         """
         clear = (clearance[:, 2:].amin(1) > 0.0).float()
         air = (clearance.amin(1) > 0.0).float()
-        high = ((com[:, 2] - 0.27) / 0.25).clamp(0.0, 3.0)
+        high = ((com[:, 2] - 0.27) / 0.25).clamp(0.0, 2.0)
         nearer = (prev_turns - 1.0).abs().mean(1) - (turns - 1.0).abs().mean(1)
         way = (way_weight * nearer).clamp(-1.5, 1.5)
         way = torch.where(way > 0.0, way * high * (0.1 + 0.9 * air) * clear, way * high.clamp(min=1.0))
