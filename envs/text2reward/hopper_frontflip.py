@@ -11,7 +11,7 @@ from rewardgen.reward.tolerance import tolerance
 PARTS = ("foot", "leg", "thigh", "torso")
 
 TAKE_OFF = (0.0, 1.14, -0.42, 0.0, -1.94, 0.75), (1.4, -0.2, 2.6, 0.0, 2.7, -3.6)
-"""Positions and velocities of a policy that flips, just before it kicks the ground."""
+"""Positions [m, rad] and velocities [m/s, rad/s] of a policy that flips, just before it kicks the ground."""
 
 
 class HopperFrontflip(shipped_task("hopper_backflip")):
@@ -32,8 +32,8 @@ class HopperFrontflip(shipped_task("hopper_backflip")):
     spin = Var("rad/s", "angular velocity of the torso, positive forwards")
 
     def reset(self, sim, draw):
-        """It stands, nearly still; at a lower difficulty, up to so much nearer to a take-off: leaning forwards, the leg
-        folded back, the foot about to kick the ground behind.
+        """The robot stands, nearly still. The lower the difficulty, the nearer it may be to a take-off: leaning
+        forwards, the leg folded back, the foot about to kick the ground behind.
         """
         qpos, qvel = super().reset(sim, draw)
         if draw.difficulty < 1.0:

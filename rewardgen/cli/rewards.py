@@ -73,7 +73,7 @@ _SETTINGS = ("trainer", "bonus", "randomise", "levels", "device")
 if TYPE_CHECKING:
     Settings = Frozen
 else:
-    Settings = config_options("Settings", dict.fromkeys(_SETTINGS, Parameter()))
+    Settings = config_options("Settings", dict.fromkeys(_SETTINGS, Parameter()) | {"levels": Parameter(negative="")})
 
 
 def check(task: TaskName, /, *files: Files, json: Json = False) -> int:

@@ -79,6 +79,8 @@ def _open_window(scene: str, motion: str, frame_s: str) -> None:
     model = mujoco.MjModel.from_binary_path(scene)
     data = mujoco.MjData(model)
     with mujoco.viewer.launch_passive(model, data) as window:
+        with window.lock():
+            mujoco.mjv_defaultFreeCamera(model, window.cam)  # it looks at the origin from 2 m otherwise
         for state in itertools.cycle(np.load(motion, allow_pickle=False)):
             if not window.is_running():
                 return

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
-from http.cookies import SimpleCookie
+from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -126,7 +126,10 @@ class PageHandler(BaseHTTPRequestHandler):
             cookie = f"{self.server.cookie}={self.server.token}; HttpOnly; SameSite=Strict; Path={self.server.place}/"
             entry = _ENTRY.format(self.server.place).encode()
             return Response(HTTPStatus.OK, entry, "text/html; charset=utf-8", {"Set-Cookie": cookie})
-        cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        try:
+            cookie = SimpleCookie(self.headers.get("Cookie", "")).get(self.server.cookie)
+        except CookieError:  # of another server on this host
+            cookie = None
         if not hmac.compare_digest((cookie.value if cookie else "").encode(), self.server.token.encode()):
             return Response(HTTPStatus.FORBIDDEN, b"open the link that `rewardgen` printed\n")
         return None

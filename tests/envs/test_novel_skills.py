@@ -132,10 +132,10 @@ def test_easy_starts_of_the_front_flip_reach_from_standing_into_the_take_off():
 def test_a_foot_that_comes_down_before_the_torso_is_over_costs_a_front_flip():
     reward = shipped_task("hopper_frontflip").human_reward
     values = {"spin": 5.0, "com": [0.0, 0.0, 0.5], "com_velocity": [0.0] * 3, "height": 0.9, "action": [0.0] * 3}
-    rows = {name: torch.tensor([value] * 3) for name, value in values.items()}
-    rows["turns"] = rows["prev_turns"] = torch.tensor([[0.9, 0.8, 0.7, torso] for torso in (0.2, 0.6, 0.85)])
-    rows["clearance"] = torch.tensor([[0.0, 0.0, 0.3, 0.5]] * 3)
-    assert reward(**rows)["early"].tolist() == [0.0, -3.0, 0.0]
+    rows = {name: torch.tensor([value] * 4) for name, value in values.items()}
+    rows["turns"] = rows["prev_turns"] = torch.tensor([[0.9, 0.8, 0.7, torso] for torso in (0.2, 0.6, 0.85, 0.6)])
+    rows["clearance"] = torch.tensor([[foot, 0.0, 0.3, 0.5] for foot in (0.0, 0.0, 0.0, 0.3)])
+    assert reward(**rows)["early"].tolist() == [0.0, -3.0, 0.0, 0.0]
 
 
 def test_standing_flat_or_rocking_on_the_back_is_no_lying_down():
