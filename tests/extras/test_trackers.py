@@ -12,6 +12,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.extras.trackers.trackers import numbers_of
 from rewardgen.store.history import History
 from rewardgen.store.journal import SilentListener
+from rewardgen.store.run_folder import RunFolder
 from tests.ui.story import RUN_ID, events
 
 
@@ -57,7 +58,10 @@ def test_tensorboard_reads_curves_fitness_and_finals_from_the_runs_folder(tmp_pa
             assert values(f"finals/{row.candidate_id}/fitness") == [(row.seeds, pytest.approx(row.fitness.value))]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")
+wandb = pytest.mark.skipif(importlib.util.find_spec("wandb") is None, reason="wandb is not installed")
+
+
+@wandb
 def test_weights_and_biases_takes_a_run_offline(tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
@@ -65,11 +69,22 @@ def test_weights_and_biases_takes_a_run_offline(tmp_path, monkeypatch):
     listener, _ = tell(["wandb"], tmp_path)
     assert listener.notes == []
     assert listener.events == len(events())
-    (log,) = (tmp_path / RUN_ID / "wandb").glob("offline-run-*/*.wandb")
+    (log,) = (tmp_path / "wandb").glob("offline-run-*/*.wandb")
     ends = time.monotonic() + 20.0
     while b"usage/tokens" not in log.read_bytes() and time.monotonic() < ends:
         time.sleep(0.05)  # a process of theirs writes it
     assert b"usage/tokens" in log.read_bytes()
+
+
+@wandb
+def test_a_run_that_weights_and_biases_tracked_can_be_locked_to_be_resumed(tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_SILENT", "true")
+    (tmp_path / RUN_ID).mkdir()
+    tell(["wandb"], tmp_path)
+    assert any(path.is_symlink() for path in (tmp_path / "wandb").iterdir())
+    with RunFolder(tmp_path / RUN_ID).locked():
+        pass
 
 
 def test_a_tracker_that_fails_is_told_once_and_the_run_goes_on(tmp_path):

@@ -52,7 +52,7 @@ class TensorBoard:
 
 
 class WeightsAndBiases:
-    """A run of Weights & Biases. A resumed run continues in the same one."""
+    """A run of Weights & Biases, in `wandb/` of the folder of the runs. A resumed run continues in the same one."""
 
     module = "wandb"
 
@@ -62,7 +62,8 @@ class WeightsAndBiases:
         self._begin(folder, run_id, {**config})
 
     def _begin(self, folder: Path, run_id: str, config: dict[str, Any]) -> None:
-        self._api.init(project=PROJECT, name=run_id, id=run_id, resume="allow", dir=folder, config=config)
+        beside = folder.parent  # their folder holds links, and a run's folder with links is not resumed
+        self._api.init(project=PROJECT, name=run_id, id=run_id, resume="allow", dir=beside, config=config)
 
     def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
         """See `Sink.log`."""
