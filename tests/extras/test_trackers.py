@@ -87,6 +87,21 @@ def test_a_run_that_weights_and_biases_tracked_can_be_locked_to_be_resumed(tmp_p
         pass
 
 
+def test_a_resumed_run_continues_in_the_same_run_of_mlflow(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
+    mlflow = pytest.importorskip("mlflow")
+    listener, history, story = Noting(), History(), events()
+    for part in (story[:20], story[20:]):
+        with tracked(listener, ["mlflow"], tmp_path) as told:
+            for event in part:
+                history.apply(event)
+                told.event(event, history)
+    assert listener.notes == []
+    (run,) = mlflow.search_runs(experiment_names=["rewardgen"], output_format="list")
+    assert run.info.run_name == RUN_ID and run.data.params["task"] == history.config.task
+    assert "search/best" in run.data.metrics and any(name.startswith("finals/") for name in run.data.metrics)
+
+
 def test_a_tracker_that_fails_is_told_once_and_the_run_goes_on(tmp_path):
     (tmp_path / RUN_ID).write_text("a file where the folder should be")
     listener, _ = tell(["tensorboard"], tmp_path)

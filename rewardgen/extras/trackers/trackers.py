@@ -93,13 +93,16 @@ class Trackio(WeightsAndBiases):
 
 
 class MLflow:
-    """A run of MLflow, at `MLFLOW_TRACKING_URI`."""
+    """A run of MLflow, at `MLFLOW_TRACKING_URI`. A resumed run continues in the same one."""
 
     def __init__(self, folder: Path, run_id: str, config: Mapping[str, Any]) -> None:
         self._api = importlib.import_module("mlflow")
-        self._api.set_experiment(PROJECT)
-        self._api.start_run(run_name=run_id)
-        self._api.log_params({**config})
+        place = [self._api.set_experiment(PROJECT).experiment_id]
+        if runs := self._api.search_runs(place, f"attributes.run_name = '{run_id}'", output_format="list"):
+            self._api.start_run(runs[0].info.run_id)  # its parameters cannot be changed
+        else:
+            self._api.start_run(run_name=run_id)
+            self._api.log_params({**config})
 
     def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
         """See `Sink.log`."""
