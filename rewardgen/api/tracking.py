@@ -5,11 +5,13 @@ To add one, register its maker: `TRACKERS.register("aim", AimTracker)`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Protocol
 
+from rewardgen.core.errors import UsageError
 from rewardgen.core.registry import Registry
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
@@ -35,7 +37,13 @@ missing."""
 
 @contextmanager
 def tracked(listener: Listener, names: Sequence[str], runs_dir: Path) -> Iterator[Listener]:
-    """Pass a run's events on to trackers as well."""
+    """Pass a run's events on to trackers as well.
+
+    Raises:
+        UsageError: `names` is no list, or a tracker is unknown or lacks its package.
+    """
+    if isinstance(names, str):
+        raise UsageError(f"`track` is the text `{names}`", f'give a list: `track=["{names}"]`')
     tracking = _Tracked(listener, {name: TRACKERS.get(name)(runs_dir) for name in names})
     try:
         yield tracking
@@ -60,7 +68,8 @@ class _Tracked:
     def _all(self, call: Callable[[Tracker], None]) -> None:
         for name, tracker in [*self._trackers.items()]:
             try:
-                call(tracker)
+                with redirect_stdout(sys.stderr):  # standard output is for data
+                    call(tracker)
             except (Exception, SystemExit) as error:  # another package, and maybe a server
                 del self._trackers[name]
                 self.note(f"{name}: stopped tracking: {type(error).__name__}: {error}")

@@ -102,6 +102,23 @@ def test_a_resumed_run_continues_in_the_same_run_of_mlflow(tmp_path, monkeypatch
     assert "search/best" in run.data.metrics and any(name.startswith("finals/") for name in run.data.metrics)
 
 
+def test_what_a_tracker_prints_keeps_out_of_the_data_on_standard_output(tmp_path, monkeypatch, capsys):
+    class Talking:
+        event = close = lambda self, *_: print("talk")
+
+    monkeypatch.setitem(TRACKERS._entries, "talking", lambda runs_dir: Talking())
+    tell(["talking"], tmp_path)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.count("talk") == len(events()) + 1
+
+
+def test_a_tracker_that_is_no_list_is_refused_with_the_list_to_write(tmp_path):
+    with pytest.raises(UsageError) as refusal:
+        tell("tensorboard", tmp_path)
+    assert 'track=["tensorboard"]' in refusal.value.hint
+
+
 def test_a_tracker_that_fails_is_told_once_and_the_run_goes_on(tmp_path):
     (tmp_path / RUN_ID).write_text("a file where the folder should be")
     listener, _ = tell(["tensorboard"], tmp_path)
@@ -135,7 +152,10 @@ def test_a_missing_package_says_which_extra_before_the_run(tmp_path, monkeypatch
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs the package wandb") as caught:
         tell(["wandb"], tmp_path)
-    assert "[wandb]" in caught.value.hint
+    assert "[wandb]" in caught.value.hint and "constraints.txt" in caught.value.hint
+    with pytest.raises(UsageError) as caught:
+        tell(["trackio"], tmp_path)
+    assert "[trackio]" in caught.value.hint and "constraints.txt" not in caught.value.hint
     with pytest.raises(UsageError, match="unknown tracker"):
         tell(["tensorbord"], tmp_path)
 

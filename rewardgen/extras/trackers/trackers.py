@@ -118,7 +118,10 @@ class NumbersTracker:
 
     def __init__(self, package: str, sink: Callable[[Path, str, Mapping[str, Any]], Sink], runs_dir: Path) -> None:
         if importlib.util.find_spec(package) is None:
-            raise UsageError(f"`--track {package}` needs the package {package}", install_hint(package))
+            hint = install_hint(package)
+            if package == "trackio":  # wants an older Pillow than the constraints
+                hint = hint.replace("-c constraints.txt ", "")
+            raise UsageError(f"`--track {package}` needs the package {package}", hint)
         self._make, self._runs_dir = sink, runs_dir
         self._sink: Sink | None = None
 
