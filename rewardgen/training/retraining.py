@@ -77,11 +77,12 @@ def train_reward(
 ) -> list[SliceResult]:
     """Train a reward with some seeds, except those that the folder has results of; return the result of each seed.
 
-    The folder gets the policies, `training.json`, `curves.csv`, and `reward.py` for a user to import; another training
-    in it is replaced. With `anew`, results in it are ignored, as somebody else may have written them.
+    The folder gets the policies, `training.json`, `curves.csv`, and `reward.py` for a user to import. With `anew`,
+    results in it are replaced, as somebody else may have written them.
 
     Raises:
-        UsageError: The reward is not written in the reward language, or the folder holds other files.
+        UsageError: The reward is not written in the reward language, or the folder holds another training or other
+            files.
         MachineError: The trainer's package is not installed; as with a UsageError, nothing is written then.
         RewardgenError: The task cannot be simulated, or a file cannot be written.
     """
@@ -90,6 +91,11 @@ def train_reward(
     except UsageError as error:
         raise UsageError(f"{plan.reward.candidate_id} cannot be trained: {error.message}", error.hint) from error
     _require_own_folder(folder, importable)
+    if not anew and (trained := read_training(folder)) and trained.digest != plan.digest:
+        what = (
+            f"{folder} holds trainings of `{trained.reward.candidate_id}` with another reward, task, setting or version"
+        )
+        raise UsageError(what, "name a new folder with `--folder`, or delete it")
     results = {} if anew else {result.seed: result for result in _stored(folder, plan)}
 
     def keep(result: SliceResult) -> None:

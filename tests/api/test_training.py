@@ -12,7 +12,6 @@ from rewardgen.api.measuring import Evaluated, Measurement, _trained
 from rewardgen.cli.app import main
 from rewardgen.core.errors import RewardgenError, RunFolderError, TaskError, UsageError
 from rewardgen.core.statistics import Interval
-from rewardgen.reward.export import reward_in
 from rewardgen.store.history import History
 from rewardgen.store.measurements import STARTS
 from rewardgen.store.run_folder import TRAINING, RunFolder
@@ -55,7 +54,7 @@ def test_a_runs_reward_is_trained_as_the_run_did_on_seeds_that_it_has_not_used(r
     assert mine.model_dump(exclude={"wall_s"}) == theirs.model_dump(exclude={"wall_s"})
 
 
-def test_only_missing_seeds_are_trained_and_another_reward_begins_anew(tmp_path):
+def test_only_missing_seeds_are_trained(tmp_path):
     first, heard = train(POINT, folder=tmp_path / "kept", seeds=1)
     assert heard.seeds == {0}
     more, heard = train(POINT, folder=tmp_path / "kept", seeds=2)
@@ -71,10 +70,16 @@ def test_only_missing_seeds_are_trained_and_another_reward_begins_anew(tmp_path)
     (tmp_path / "kept" / "reward.py").unlink()
     _, heard = train(POINT, folder=tmp_path / "kept", seeds=2)
     assert heard.seeds == {1}
-    other, heard = train(POINT, MINE, folder=tmp_path / "kept", seeds=1)
-    assert heard.seeds == {0}
-    assert other.id == "reward"
-    assert reward_in((tmp_path / "kept" / "reward.py").read_text()) == MINE
+
+
+def test_the_training_in_a_folder_is_kept_from_one_of_another_reward_or_length(tmp_path):
+    train(POINT, folder=tmp_path, seeds=1)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    for other in ({"reward": MINE, "steps": STEPS}, {"steps": 4 * STEPS}):
+        with pytest.raises(UsageError, match="holds trainings of `human`") as refusal:
+            rewardgen.train(POINT, folder=tmp_path, seeds=1, workers=1, **other)
+        assert "--folder" in refusal.value.hint
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 @pytest.mark.parametrize("name", ["reward.py", TRAINING, "notes.txt"])
