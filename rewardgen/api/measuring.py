@@ -178,6 +178,9 @@ def evaluate(
     """
     ranges = parse_ranges(vary)
     require_whole("episodes of each policy", episodes, 1, MOST_EPISODES)
+    require_whole("as the seed", seed, 0)
+    if workers is not None:
+        require_whole("worker processes", workers, 1)
     training = _training(target, agreed)
     reference = training or referred(target, Path(runs_dir))
     phase, slices = _trained(reference)

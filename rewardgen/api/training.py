@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from rewardgen.api.display import Table
 from rewardgen.api.measuring import Named, is_task, limits_of, referred, require_whole
 from rewardgen.api.reward import Reward, reward_source
-from rewardgen.core.config import Bonus, Device
+from rewardgen.core.config import Bonus, Device, RunConfig
 from rewardgen.core.errors import TaskError, UsageError
 from rewardgen.core.formatting import number
 from rewardgen.core.provenance import usable_cores
+from rewardgen.core.schema import validated
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.film.shooting import require_trust
 from rewardgen.search.lifecycle import SEEDS_PER_RUN
@@ -168,7 +169,8 @@ def train(
         on_progress: Receives each evaluation; default: print a line.
 
     Raises:
-        UsageError: The reward is unknown or breaks the reward language, or the run is foreign and you did not agree.
+        UsageError: The reward is unknown or breaks the reward language, an argument has an invalid value, or the run is
+            foreign and you did not agree.
         TaskError: The task is unknown or cannot be simulated.
         RunFolderError: A link in the run's folder leads out of the folder.
         RewardgenError: A file cannot be written, or a worker could not be started.
@@ -176,6 +178,10 @@ def train(
     require_whole("seeds", seeds, 1)
     if steps is not None:
         require_whole("control steps", steps, LEAST_STEPS)
+    if first_seed is not None:
+        require_whole("as the first seed", first_seed, 0)
+    named = {"device": device, "bonus": bonus, "randomise": randomise, "levels": levels, "workers": workers}
+    validated(RunConfig, {"task": "", **named}, "`rewardgen.train`", "`help(rewardgen.train)` lists the values")
     run = None if is_task(target) else _run(target, Path(runs_dir))
     if run and (trainer or bonus or levels or device != "cpu"):
         message = "a run's reward is trained with the trainer, bonus, levels and device of the run"

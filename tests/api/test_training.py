@@ -228,11 +228,25 @@ def test_a_call_in_an_annotation_is_refused_and_never_runs(tmp_path):
         ({"seeds": 0}, "0 seeds"),
         ({"seeds": 1.5}, "1.5 seeds"),
         ({"steps": 10}, "10 control steps"),
+        ({"first_seed": "a"}, "a as the first seed"),
+        ({"workers": -2}, "`workers` of `rewardgen.train`: input should be greater than or equal to 1"),
+        ({"workers": "two"}, "`workers` of `rewardgen.train`: input should be a valid integer"),
+        ({"bonus": "foo"}, "`bonus` of `rewardgen.train`: input should be 'rnd' or 'count'"),
+        ({"device": "gpu"}, "`device` of `rewardgen.train`: input should be"),
+        ({"randomise": "friction=0.5:1.5"}, "`randomise` of `rewardgen.train`: it should be a list"),
     ],
 )
 def test_what_there_is_not_is_told(tmp_path, options, told):
-    with pytest.raises(RewardgenError, match=told):
-        rewardgen.train(**{"target": POINT, "runs_dir": tmp_path, **options})
+    with pytest.raises(RewardgenError, match=told) as refusal:
+        rewardgen.train(**{"target": POINT, "runs_dir": tmp_path, "folder": tmp_path / "kept", **options})
+    assert "events.jsonl" not in refusal.value.hint
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(("options", "told"), [({"workers": -1}, "-1 worker"), ({"seed": "a"}, "a as the seed")])
+def test_policies_are_not_measured_with_a_wrong_argument(run, options, told):
+    with pytest.raises(UsageError, match=told):
+        rewardgen.evaluate(run, episodes=1, **options)
 
 
 @pytest.mark.parametrize(("target", "refusal"), [("hoppe", "unknown task"), ("hopper-abcd", "has not begun")])
