@@ -317,8 +317,10 @@ def _check_init(config: RunConfig, source: str, card: TaskCard, listener: Listen
     candidate = Candidate(id="g00-k0", generation=0, operator="draft", source=source)
     if problems := [finding for finding in check_form(candidate, card) if finding.severity == "reject"]:
         message = f"{config.init} cannot be trained on {card.name}: {problems[0].message}"
-        confirm(message, f"fix it: `rewardgen check {config.task} {config.init}` lists all problems")
-    if config.model == BUILTIN and parse(source, card) is None:
+        remedy = f"fix it: `rewardgen check {config.task} {config.init}` lists all problems"
+        confirm(message, remedy)
+        listener.note(f"{message}; the search begins all the same; {remedy}")
+    elif config.model == BUILTIN and parse(source, card) is None:
         name, why = Path(config.init or "").name, "it changes rewards of its own form only"
         listener.note(f"the built-in designer trains {name} and cannot change it: {why}")
 

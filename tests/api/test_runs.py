@@ -146,6 +146,14 @@ def test_a_wrong_option_is_told_before_anything_is_made(tmp_path, options, told)
     assert not (tmp_path / "runs").exists()
 
 
+def test_a_run_from_python_says_before_the_search_that_its_first_reward_cannot_be_trained(tmp_path, capfd):
+    (tmp_path / "other.py").write_text("def compute_reward(distance):\n    return {'near': -distance}\n")
+    rewardgen.run(POINT, runs_dir=tmp_path / "runs", init=str(tmp_path / "other.py"), **SHORTEST)
+    said, _, _ = " ".join(capfd.readouterr().err.split()).partition("generation g00")
+    assert "other.py cannot be trained on point: the reward takes `distance`" in said
+    assert "the search begins all the same" in said and "rewardgen check" in said
+
+
 def test_every_public_name_is_there():
     assert [name for name in rewardgen.__all__ if not hasattr(rewardgen, name)] == []
 
