@@ -266,6 +266,10 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
         missed = f"the fitness reads {' and '.join(card.missed)}, which the observation may not tell"
         option = "(`--no-evolve-observation` keeps to the observation)"
         listener.note(f"{missed}: once the search stalls, a reward may show more to policies {option}")
+    if not config.judge.startswith("human"):  # fails before there is a run; a person's page opens its port later
+        asked = History()
+        asked.config, asked.card = config, card
+        make_teacher(config, folder, asked, llm=roles.judge)
     if source:
         _check_init(config, source, card, listener, confirm)
     _confirm_time(config, listener, confirm)

@@ -146,6 +146,15 @@ def test_a_wrong_option_is_told_before_anything_is_made(tmp_path, options, told)
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("judge", "told"), [("signals", "declares no signals"), ("simulated:foo", "no simulated judge")]
+)
+def test_a_judge_that_the_task_cannot_have_leaves_no_run_that_nothing_can_resume(tmp_path, judge, told):
+    with pytest.raises(UsageError, match=told):
+        rewardgen.run(POINT, runs_dir=tmp_path, progress=False, judge=judge, **SHORTEST)
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_run_from_python_says_before_the_search_that_its_first_reward_cannot_be_trained(tmp_path, capfd):
     (tmp_path / "other.py").write_text("def compute_reward(distance):\n    return {'near': -distance}\n")
     rewardgen.run(POINT, runs_dir=tmp_path / "runs", init=str(tmp_path / "other.py"), **SHORTEST)
