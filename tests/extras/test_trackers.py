@@ -91,13 +91,14 @@ def test_a_resumed_run_continues_in_the_same_run_of_mlflow(tmp_path, monkeypatch
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path / 'mlflow.db'}")
     mlflow = pytest.importorskip("mlflow")
     listener, history, story = Noting(), History(), events()
-    for part in (story[:20], story[20:]):
+    for part, status in ((story[:20], "KILLED"), (story[20:], "FINISHED")):
         with tracked(listener, ["mlflow"], tmp_path) as told:
             for event in part:
                 history.apply(event)
                 told.event(event, history)
+        (run,) = mlflow.search_runs(experiment_names=["rewardgen"], output_format="list")
+        assert run.info.status == status
     assert listener.notes == []
-    (run,) = mlflow.search_runs(experiment_names=["rewardgen"], output_format="list")
     assert run.info.run_name == RUN_ID and run.data.params["task"] == history.config.task
     assert "search/best" in run.data.metrics and any(name.startswith("finals/") for name in run.data.metrics)
 

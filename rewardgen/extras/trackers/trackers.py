@@ -29,8 +29,8 @@ class Sink(Protocol):
         """Store numbers by name."""
         ...
 
-    def close(self) -> None:
-        """Write what is buffered."""
+    def close(self, finished: bool) -> None:
+        """Write what is buffered; `finished` is False for a run that was interrupted or failed."""
         ...
 
 
@@ -46,7 +46,7 @@ class TensorBoard:
         for name, value in values.items():
             self._writer.add_scalar(name, value, round(at))
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """See `Sink.close`."""
         self._writer.close()
 
@@ -75,9 +75,9 @@ class WeightsAndBiases:
     def _define(self, name: str, axis: str) -> None:
         self._api.define_metric(name, step_metric=axis)
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """See `Sink.close`."""
-        self._api.finish()
+        self._api.finish(exit_code=0 if finished else 1)
 
 
 class Trackio(WeightsAndBiases):
@@ -90,6 +90,10 @@ class Trackio(WeightsAndBiases):
 
     def _define(self, name: str, axis: str) -> None:
         pass
+
+    def close(self, finished: bool) -> None:
+        """See `Sink.close`."""
+        self._api.finish()
 
 
 class MLflow:
@@ -108,9 +112,9 @@ class MLflow:
         """See `Sink.log`."""
         self._api.log_metrics({**values}, step=round(at))
 
-    def close(self) -> None:
+    def close(self, finished: bool) -> None:
         """See `Sink.close`."""
-        self._api.end_run()
+        self._api.end_run("FINISHED" if finished else "KILLED")
 
 
 class NumbersTracker:
@@ -124,19 +128,21 @@ class NumbersTracker:
             raise UsageError(f"`--track {package}` needs the package {package}", hint)
         self._make, self._runs_dir = sink, runs_dir
         self._sink: Sink | None = None
+        self._finished = False
 
     def event(self, event: Event, history: History) -> None:
         """See `Tracker.event`."""
         if self._sink is None:
             config = history.config.model_dump(mode="json", exclude_none=True)
             self._sink = self._make(self._runs_dir / history.run_id, history.run_id, config)
+        self._finished = history.summary is not None
         for values, axis, at in numbers_of(event, history):
             self._sink.log(values, axis, at)
 
     def close(self) -> None:
         """See `Tracker.close`."""
         if self._sink is not None:
-            self._sink.close()
+            self._sink.close(self._finished)
 
 
 def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float], str, float]]:
