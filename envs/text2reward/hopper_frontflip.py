@@ -1,6 +1,6 @@
 """Text2Reward's hopper front flip: the backflip the other way round.
 
-The human reward nearly solves it: ten seeds reach 0.91, 1.00, 0.97, 0.41, 0.29, 0.99, 0.87, 0.94, 0.90, 1.00.
+The human reward solves it: ten seeds reach 1.00, 1.00, 0.99, 0.99, 0.96, 1.00, 1.00, 0.93, 1.00, 0.52.
 """
 
 import torch
@@ -24,7 +24,7 @@ class HopperFrontflip(shipped_task("hopper_backflip")):
     """
 
     levels = (0.01, 0.1, 0.25, 0.4, 0.6, 0.8)
-    training = {"ppo": PpoSettings(env_steps=1_200_000, levels=levels)}
+    training = {"ppo": PpoSettings(env_steps=1_200_000, levels=levels, anneal=0.9)}
 
     _way = 1.0
 

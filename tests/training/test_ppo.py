@@ -65,11 +65,11 @@ def test_each_slice_learns_what_its_own_reward_asks_for():
     assert bandit([0.5, -0.8], [0, 1]) == pytest.approx([0.5, -0.8], abs=0.1)
 
 
-def test_the_target_of_the_divergence_falls_in_a_line_by_the_share_asked_for(tmp_path, monkeypatch):
+def test_the_target_of_the_divergence_falls_over_the_last_third_by_the_share_asked_for(tmp_path, monkeypatch):
     targets = []
     monkeypatch.setattr(ppo, "update", lambda *arguments: targets.append(arguments[3].target_kl))
     policies(tmp_path / "run", {"a": UPRIGHT}, TINY.model_copy(update={"anneal": 0.5, "target_kl": 0.04}))
-    assert targets == pytest.approx([0.04, 0.035, 0.03, 0.025]), "four updates of 512 steps"
+    assert targets == pytest.approx([0.04, 0.04, 0.04, 0.035]), "four updates of 512 steps"
 
 
 @pytest.mark.parametrize("field", ["epochs", "minibatches", "clip", "learning_rate", "initial_std"])

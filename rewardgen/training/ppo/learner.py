@@ -65,8 +65,8 @@ class Learner:
         if self._bonus:
             reward, self.bonus_shares = self._bonus.added(reward, final_observation, rollout.done)
         log_std = self.networks.log_std.clone()
-        left = 1.0 - settings.anneal * min(1.0, self._steps / settings.env_steps)
-        settings = settings.model_copy(update={"target_kl": left * settings.target_kl})
+        last_third = min(1.0, max(0.0, 3.0 * self._steps / settings.env_steps - 2.0))
+        settings = settings.model_copy(update={"target_kl": (1.0 - settings.anneal * last_third) * settings.target_kl})
         self._steps += reward.shape[0] * reward.shape[2]
         times, epochs = (settings.epochs, 1) if settings.recompute_advantages else (1, settings.epochs)
         for _ in range(times):
