@@ -52,7 +52,7 @@ def explain_usage(error: CycloptsError, command: str) -> UsageError:
         from rewardgen.core.schema import first_fault
 
         place, message = first_fault(details())
-        option = "--" + "-".join(map(str, place)).replace("_", "-")
+        option = "--" + "-".join(part for part in place if isinstance(part, str)).replace("_", "-")
         return UsageError(f"`{option} {details()[0]['input']}`: {message}", see_help)
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return UsageError(f"unexpected argument `{error.unused_tokens[0]}`", see_help)

@@ -23,6 +23,7 @@ CASES = {
         "`--device gpu`: input should be 'cpu', 'cuda' or 'warp-cpu' or 'auto'",
         "--help",
     ),
+    "value of a list": (("run", "cartpole", "--ablate", "foo"), 2, "`--ablate foo`: input should be", "--help"),
     "value out of range": (("run", "cartpole", "--seeds", "0"), 2, "`--seeds 0`: input should be greater", "--help"),
     "value of a wrong type": (("run", "cartpole", "--seeds", "two"), 2, "`--seeds two`", "rewardgen run --help"),
     "unknown task": (("run", "hoper"), 2, "unknown task `hoper`", "did you mean `hopper`?"),
