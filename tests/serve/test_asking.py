@@ -357,6 +357,26 @@ def test_undo_shows_the_latest_question_again(chromium, run):
     assert len(run.history.comparisons) == 1 and browser.wrong == []
 
 
+def test_words_typed_for_the_open_question_do_not_go_with_an_answer_that_is_taken_back(chromium, run):
+    browser = Browser(chromium, run)
+    browser.question("0 answers")
+    browser.page.keyboard.press("ArrowLeft")
+    browser.question("1 answer,")
+    for typed, shown, restored in (("open", "Keep that answer", ""), ("latest", "Undo the latest answer", "open")):
+        browser.page.fill("#why", typed)
+        browser.page.keyboard.press("Enter")
+        browser.page.keyboard.press("u")
+        browser.question(shown)
+        assert browser.page.input_value("#why") == restored
+    browser.page.keyboard.press("u")
+    browser.question("answer this one again")
+    browser.page.click("text=Equally good")
+    until(lambda: run.history.comparisons[0].answer == "same")
+    browser.question("Undo the latest answer")
+    assert run.history.comparisons[0].why == browser.page.input_value("#why") == ""
+    assert browser.wrong == []
+
+
 @pytest.mark.parametrize("width", [1280, 360])
 def test_the_page_fits_and_has_no_serious_fault_of_access(chromium, run, width):
     browser = Browser(chromium, run, width)

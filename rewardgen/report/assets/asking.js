@@ -16,6 +16,7 @@
   let curves = [];
   let pointed = false;
   let answered = null;
+  let draft = ""; // typed for the open question, while the latest answer is taken back
   let over = "";
   let held = 0;
 
@@ -134,7 +135,8 @@
     if (state.turn !== turn) {
       turn = null;
       await show(state.turn);
-      if (!state.again) $("#why").value = "";
+      const why = $("#why");
+      [why.value, draft] = state.again ? ["", why.value] : [draft, ""];
     }
     $("#doing").parentElement.hidden = true;
     $("#question").hidden = false;
@@ -146,6 +148,7 @@
     if (turn === null) return;
     const body = JSON.stringify({ turn, answer, why: answer === "undo" ? "" : $("#why").value });
     answered = turn;
+    if (answer !== "undo") draft = "";
     document.activeElement.blur(); // so that the next space does not press this button again
     wait("Noted");
     const reply = await fetch("answer", { method: "POST", body }).catch(() => null);
