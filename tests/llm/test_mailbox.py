@@ -110,6 +110,26 @@ def test_open_request_of_a_stopped_run_is_found_again(tmp_path):
     assert ask_one(mailbox(tmp_path)).text == "late"
 
 
+def test_request_that_another_run_took_with_its_reply_is_posted_again(tmp_path):
+    def wait(run):
+        thread = threading.Thread(target=lambda: replies.append(ask_one(mailbox(tmp_path, run=run)).text))
+        thread.start()
+        return thread
+
+    def answer(text):
+        posted = until(lambda: next(tmp_path.glob("*.request.md"), None))
+        posted.with_name(posted.name.replace(".request.", ".reply.")).write_text(text)
+        until(lambda: text in replies)
+
+    replies = []
+    threads = [wait(run) for run in ("one", "two")]
+    answer("first")
+    answer("second")
+    for thread in threads:
+        thread.join()
+    assert replies == ["first", "second"]
+
+
 def test_reply_that_was_taken_and_not_archived_is_read_again_by_the_resumed_run_alone(tmp_path):
     answer_all(tmp_path, 1, lambda path, _: path.write_text("once"))
     assert ask_one(mailbox(tmp_path)).text == "once"
