@@ -48,6 +48,8 @@ _FOR_SPEED = {"workers": None, "concurrency": 1}
 _EXAMPLE = 'the smallest suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
 _BUDGET = ("seeds", "leaders", "leader_seeds", "env_steps")
 """Fields, beside the limits, that a fair comparison keeps equal."""
+_TRAINING = ("trainer", "env_steps", "bonus", "levels", "randomise")
+"""Fields by which runs train the task's own rewards differently."""
 
 
 class Suite(Frozen):
@@ -229,6 +231,9 @@ def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTa
     reference = cells[0].strategy, cells[0].designer
     rows = [row for task in tasks for row in _task_rows(reference, [each for each in results if each.task == task])]
     notes = _budget_notes(cells, rows)
+    if lost := [task for task in tasks if not any(result.winner for result in results if result.task == task)]:
+        said = "`better` says nothing there, and less over all tasks"
+        notes.append(f"No run found a reward on {', '.join(lost)}: {said}.")
     found = {(each.task, each.strategy, each.designer, each.seed) for each in results}
     missing = [cell.name for cell in cells if (*cell[:3], cell.config.seed) not in found]
     if missing:
@@ -239,10 +244,18 @@ def suite_table(cells: Sequence[Cell], results: Sequence[CellResult]) -> SuiteTa
 
 def _budget_notes(cells: Sequence[Cell], rows: Sequence[SuiteRow]) -> list[str]:
     names = [name for name in RunConfig.model_fields if name in _BUDGET or name.startswith("max_")]
-    unequal = [f"`{name}`" for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
+    unequal = _unequal(cells, names)
     counts = {(row.task, row.costs["candidates"]) for row in rows if row.costs}
     unequal += ["the number of candidates"] if len(counts) > len({task for task, _ in counts}) else []
-    return [f"The budgets are not equal: rows differ in {', '.join(unequal)}."] if unequal else []
+    notes = [f"The budgets are not equal: rows differ in {', '.join(unequal)}."] if unequal else []
+    if trained := _unequal(cells, _TRAINING):
+        mixed = "`human` and `sparse` mix runs that trained them differently"
+        notes.append(f"{mixed}: rows differ in {', '.join(trained)}.")
+    return notes
+
+
+def _unequal(cells: Sequence[Cell], names: Iterable[str]) -> list[str]:
+    return [f"`{name}`" for name in names if len({getattr(cell.config, name) for cell in cells}) > 1]
 
 
 def _task_rows(reference: tuple[str, str], results: Sequence[CellResult]) -> Iterable[SuiteRow]:

@@ -184,3 +184,19 @@ def test_budgets_that_are_not_equal_are_told(tmp_path, told, planned, said):
     assert [*suite_table(found, results).notes] == [
         f"The budgets are not equal: rows differ in {each}." for each in said
     ]
+
+
+def test_a_task_on_which_no_run_found_a_reward_is_named_as_its_ties_say_nothing():
+    runs = [result(name, 0, each, task=task) for task, each in (("a", ()), ("b", (0.5,))) for name in ("x", "y")]
+    assert [note for note in table_of(runs)[1].notes if "`better`" in note] == [
+        "No run found a reward on a: `better` says nothing there, and less over all tasks."
+    ]
+
+
+def test_own_rewards_of_runs_that_train_differently_are_told_to_be_mixed(tmp_path):
+    told = {"strategies": {"evolve": {}, "soft": {"strategy": "evolve", "trainer": "sac"}}}
+    found = cells(tmp_path, tasks=["hopper"], designers={"m": {"model": "builtin"}}, **told)
+    results = [result("evolve", 0, (0.5,)), result("soft", 0, (0.5,))]
+    assert [*suite_table(found, results).notes] == [
+        "`human` and `sparse` mix runs that trained them differently: rows differ in `trainer`."
+    ]
