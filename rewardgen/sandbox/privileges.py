@@ -24,9 +24,9 @@ def gain_none() -> None:
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
-def end_with_parent() -> None:
-    """Have this process killed when the thread that started it ends."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def end_with_parent(by: signal.Signals = signal.SIGKILL) -> None:
+    """Have this process sent a signal when the thread that started it ends."""
+    _prctl(_PR_SET_PDEATHSIG, by)
 
 
 def hide_memory() -> None:

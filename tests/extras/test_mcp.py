@@ -10,7 +10,7 @@ import sys
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
-from signal import SIGTERM
+from signal import SIGKILL, SIGTERM
 from subprocess import PIPE
 
 import pytest
@@ -216,7 +216,7 @@ def test_an_agent_drafts_a_task_as_the_model_itself_and_the_user_confirms_the_dr
     assert "a person may not have read it" in (tmp_path / "flip.py").read_text()
 
 
-@pytest.mark.parametrize("signal", [None, SIGTERM])
+@pytest.mark.parametrize("signal", [None, SIGTERM, SIGKILL])
 def test_jobs_are_interrupted_when_the_agent_leaves_and_a_run_can_be_resumed(tmp_path, signal):
     async def leave(agent):
         await agent.begin_a_long_run()

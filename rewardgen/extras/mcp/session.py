@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from asyncio.subprocess import DEVNULL, STDOUT, Process
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -19,6 +21,7 @@ from rewardgen.cli.consent import ASK_ABOVE_USD, CONSEQUENCES
 from rewardgen.cli.failures import INTERRUPTED
 from rewardgen.core.errors import NeedsConsent, RewardgenError, UsageError
 from rewardgen.core.interpreter import python_command
+from rewardgen.sandbox.privileges import end_with_parent
 
 WAIT_S = 45.0
 """Longest wait in a call [s]; many clients give up after a minute."""
@@ -144,6 +147,8 @@ class Session:
         log = Path(self._scratch.name, f"job-{len(self.jobs) + 1}.log")
         line = python_command("-m", "rewardgen", *words, "--", *arguments)
         options: dict[str, Any] = {"env": {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}, "start_new_session": True}
+        if sys.platform == "linux":  # also where this server is killed
+            options["preexec_fn"] = partial(end_with_parent, signal.SIGINT)
         with log.open("wb") as output:
             process = await asyncio.create_subprocess_exec(
                 *line, stdin=DEVNULL, stdout=output, stderr=STDOUT, **options
