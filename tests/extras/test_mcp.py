@@ -216,6 +216,14 @@ def test_an_agent_drafts_a_task_as_the_model_itself_and_the_user_confirms_the_dr
     assert "a person may not have read it" in (tmp_path / "flip.py").read_text()
 
 
+def test_a_reward_of_one_line_is_its_text_and_no_path(tmp_path):
+    async def work(agent):
+        text = "def compute_reward(position, action): return {'near': -position.abs()}"
+        return await agent.call("check_reward", task=TASK, reward=text)
+
+    assert "accepted" in in_a_session(tmp_path, work)
+
+
 @pytest.mark.parametrize("signal", [None, SIGTERM, SIGKILL])
 def test_jobs_are_interrupted_when_the_agent_leaves_and_a_run_can_be_resumed(tmp_path, signal):
     async def leave(agent):

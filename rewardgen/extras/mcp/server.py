@@ -259,7 +259,7 @@ def film_frames(film: Film, count: int) -> list[Image]:
 
 def reward_file(reward: str) -> str:
     """Return the path of a reward; a text is kept in `rewards/`."""
-    if "\n" not in reward:
+    if "\n" not in reward and "def " not in reward:
         return reward
     path = Path("rewards", f"reward-{hashlib.sha256(reward.encode()).hexdigest()[:8]}.py")
     with readable():
