@@ -1,6 +1,6 @@
 """Text2Reward's hopper front flip: the backflip the other way round.
 
-The human reward solves it: ten seeds reach 1.00, 1.00, 0.99, 0.99, 0.96, 1.00, 1.00, 0.93, 1.00, 0.52.
+The human reward solves it: of fifteen seeds ten reach 0.95 to 1.00, two 0.93, and three 0.38, 0.38 and 0.52.
 """
 
 import torch
