@@ -43,6 +43,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "std": {"std_rate": 1.0},
     **PROFILES,
     "annealed": {"anneal": 0.95},
+    "annealed-late": {"anneal": 0.95, "anneal_from": 2 / 3},
     "rnd": {"bonus": "rnd"},
     "count": {"bonus": "count"},
 }

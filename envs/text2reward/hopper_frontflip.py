@@ -24,7 +24,7 @@ class HopperFrontflip(shipped_task("hopper_backflip")):
     """
 
     levels = (0.01, 0.1, 0.25, 0.4, 0.6, 0.8)
-    training = {"ppo": PpoSettings(env_steps=1_200_000, levels=levels, anneal=0.9)}
+    training = {"ppo": PpoSettings(env_steps=1_200_000, levels=levels, anneal=0.9, anneal_from=2 / 3)}
 
     _way = 1.0
 

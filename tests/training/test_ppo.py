@@ -65,11 +65,20 @@ def test_each_slice_learns_what_its_own_reward_asks_for():
     assert bandit([0.5, -0.8], [0, 1]) == pytest.approx([0.5, -0.8], abs=0.1)
 
 
-def test_the_target_of_the_divergence_falls_over_the_last_third_by_the_share_asked_for(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("begins", "expected"),
+    [(0.0, [0.04, 0.035, 0.03, 0.025]), (0.5, [0.04, 0.04, 0.04, 0.03])],
+    ids=["all along", "late"],
+)
+def test_the_target_of_the_divergence_falls_in_a_line_by_the_share_asked_for(tmp_path, monkeypatch, begins, expected):
     targets = []
     monkeypatch.setattr(ppo, "update", lambda *arguments: targets.append(arguments[3].target_kl))
-    policies(tmp_path / "run", {"a": UPRIGHT}, TINY.model_copy(update={"anneal": 0.5, "target_kl": 0.04}))
-    assert targets == pytest.approx([0.04, 0.04, 0.04, 0.035]), "four updates of 512 steps"
+    policies(
+        tmp_path / "run",
+        {"a": UPRIGHT},
+        TINY.model_copy(update={"anneal": 0.5, "anneal_from": begins, "target_kl": 0.04}),
+    )
+    assert targets == pytest.approx(expected), "four updates of 512 steps"
 
 
 @pytest.mark.parametrize("field", ["epochs", "minibatches", "clip", "learning_rate", "initial_std"])

@@ -65,8 +65,9 @@ class Learner:
         if self._bonus:
             reward, self.bonus_shares = self._bonus.added(reward, final_observation, rollout.done)
         log_std = self.networks.log_std.clone()
-        last_third = min(1.0, max(0.0, 3.0 * self._steps / settings.env_steps - 2.0))
-        settings = settings.model_copy(update={"target_kl": (1.0 - settings.anneal * last_third) * settings.target_kl})
+        begins = settings.anneal_from * settings.env_steps
+        annealed = min(1.0, max(0.0, self._steps - begins) / (settings.env_steps - begins))
+        settings = settings.model_copy(update={"target_kl": (1.0 - settings.anneal * annealed) * settings.target_kl})
         self._steps += reward.shape[0] * reward.shape[2]
         times, epochs = (settings.epochs, 1) if settings.recompute_advantages else (1, settings.epochs)
         for _ in range(times):

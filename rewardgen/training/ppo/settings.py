@@ -57,7 +57,9 @@ class PpoSettings(DeviceSettings):
     """Learning rate of the policy's log standard deviation, relative to the rest of the policy: it narrows late."""
     target_kl: float = 0.02
     anneal: float = Field(default=0.0, ge=0.0, le=1.0)
-    """Share by which `target_kl` falls over the last third of a training, in a line: the last updates are small."""
+    """Share by which `target_kl` falls in the course of a training, in a line: the last updates are small."""
+    anneal_from: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Share of a training after which `target_kl` begins to fall."""
     entropy_coefficient: float = 0.0
     value_coefficient: float = 1.0
     max_grad_norm: float = 1.0
