@@ -115,7 +115,11 @@
   }
 
   let timer = 0;
-  async function poll() {
+  let polled = Promise.resolve();
+  function poll() {
+    polled = polled.then(once); // never two at a time: both would show the question, and the later empty its words
+  }
+  async function once() {
     try {
       await take(await (await fetch("state")).json());
     } catch {
