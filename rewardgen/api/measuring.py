@@ -178,7 +178,7 @@ def evaluate(
     """
     ranges = parse_ranges(vary)
     require_whole("episodes of each policy", episodes, 1, MOST_EPISODES)
-    require_whole("as the seed", seed, 0)
+    require_whole("is no seed", seed, 0)
     if workers is not None:
         require_whole("worker processes", workers, 1)
     training = _training(target, agreed)

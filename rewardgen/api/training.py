@@ -179,7 +179,7 @@ def train(
     if steps is not None:
         require_whole("control steps", steps, LEAST_STEPS)
     if first_seed is not None:
-        require_whole("as the first seed", first_seed, 0)
+        require_whole("is no first seed", first_seed, 0)
     named = {"device": device, "bonus": bonus, "randomise": randomise, "levels": levels, "workers": workers}
     validated(RunConfig, {"task": "", **named}, "`rewardgen.train`", "`help(rewardgen.train)` lists the values")
     run = None if is_task(target) else _run(target, Path(runs_dir))

@@ -49,9 +49,9 @@ def _load_into(problems: dict[str, str]) -> None:
 
 
 @cache
-def install_hint(extra: str = "") -> str:
-    """Return the command that installs rewardgen with one of its extras."""
+def install_hint(extra: str = "", pinned: bool = True) -> str:
+    """Return the command that installs rewardgen with one of its extras, which may be too new or old to be `pinned`."""
     brackets = f"[{extra}]" if extra else ""
     if (_CHECKOUT / "constraints.txt").is_file():
-        return f"pip install -c constraints.txt -e '.{brackets}'"
+        return f"pip install {'-c constraints.txt ' if pinned else ''}-e '.{brackets}'"
     return f"pip install '{DISTRIBUTION}{brackets}'"

@@ -80,12 +80,12 @@ class MailboxLLM:
                 for file, picture in _pictures(request, name).items():
                     write_atomic(self._folder / file, base64.b64decode(picture.png))
                 order = f"Write the model's next message to: {reply.name}"
-                file_and_text = posted, request_text(request, name, order)
-                write_atomic(*file_and_text)
+                asked = request_text(request, name, order)
+                write_atomic(posted, asked)
                 if not self._told:
                     self._told = True
                     self._note(f"requests wait for replies in {self._folder}/")
-                await self._take(file_and_text, reply, answered, started + self._timeout_s)
+                await self._take(posted, asked, reply, answered, started + self._timeout_s)
             text = self._read(answered)
             if os.path.lexists(posted):
                 os.replace(posted, self._answered / posted.name)
@@ -103,7 +103,7 @@ class MailboxLLM:
             if folder.is_symlink():
                 raise UsageError(f"{folder} is a link", "remove it: the mailbox makes the folder itself")
 
-    async def _take(self, request: tuple[Path, str], reply: Path, answered: Path, deadline: float) -> None:
+    async def _take(self, posted: Path, asked: str, reply: Path, answered: Path, deadline: float) -> None:
         """Wait for a reply, and take it by renaming it: only one run succeeds, and no link is followed."""
         last, quiet = None, 0
         while time.monotonic() < deadline:
@@ -116,8 +116,8 @@ class MailboxLLM:
                 except FileNotFoundError:
                     state = None  # another run was faster
             last = state
-            if state is None and not os.path.lexists(request[0]):
-                write_atomic(*request)  # another run with this request took it away with its reply
+            if state is None and not os.path.lexists(posted):
+                write_atomic(posted, asked)  # another run with this request took it away with its reply
             self._note_strays(reply)
             await asyncio.sleep(self._poll_s)
         hint = "write that file, or raise `--call-timeout-s`"

@@ -91,11 +91,6 @@ def train_reward(
     except UsageError as error:
         raise UsageError(f"{plan.reward.candidate_id} cannot be trained: {error.message}", error.hint) from error
     _require_own_folder(folder, importable)
-    if not anew and (trained := read_training(folder)) and trained.digest != plan.digest:
-        what = (
-            f"{folder} holds trainings of `{trained.reward.candidate_id}` with another reward, task, setting or version"
-        )
-        raise UsageError(what, "name a new folder with `--folder`, or delete it")
     results = {} if anew else {result.seed: result for result in _stored(folder, plan)}
 
     def keep(result: SliceResult) -> None:
@@ -138,8 +133,11 @@ def read_training(folder: Path) -> Trained | None:
 
 def _stored(folder: Path, plan: RewardTraining) -> list[SliceResult]:
     trained = read_training(folder)
-    if trained is None or trained.digest != plan.digest:
+    if trained is None:
         return []
+    if trained.digest != plan.digest:
+        other = f"trainings of `{trained.reward.candidate_id}` with another reward, task, setting or version"
+        raise UsageError(f"{folder} holds {other}", "name a new folder with `--folder`, or delete it")
     kept = [result for result in trained.results if not (result.failure and result.failure.kind in _BY_CHANCE)]
     return [result for result in kept if result.policy is None or (folder / result.policy).is_file()]
 

@@ -228,7 +228,7 @@ def test_a_call_in_an_annotation_is_refused_and_never_runs(tmp_path):
         ({"seeds": 0}, "0 seeds"),
         ({"seeds": 1.5}, "1.5 seeds"),
         ({"steps": 10}, "10 control steps"),
-        ({"first_seed": "a"}, "a as the first seed"),
+        ({"first_seed": "a"}, "a is no first seed"),
         ({"workers": -2}, "`workers` of `rewardgen.train`: input should be greater than or equal to 1"),
         ({"workers": "two"}, "`workers` of `rewardgen.train`: input should be a valid integer"),
         ({"bonus": "foo"}, "`bonus` of `rewardgen.train`: input should be 'rnd' or 'count'"),
@@ -243,7 +243,7 @@ def test_what_there_is_not_is_told(tmp_path, options, told):
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize(("options", "told"), [({"workers": -1}, "-1 worker"), ({"seed": "a"}, "a as the seed")])
+@pytest.mark.parametrize(("options", "told"), [({"workers": -1}, "-1 worker"), ({"seed": "a"}, "a is no seed")])
 def test_policies_are_not_measured_with_a_wrong_argument(run, options, told):
     with pytest.raises(UsageError, match=told):
         rewardgen.evaluate(run, episodes=1, **options)

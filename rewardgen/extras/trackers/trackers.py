@@ -122,9 +122,7 @@ class NumbersTracker:
 
     def __init__(self, package: str, sink: Callable[[Path, str, Mapping[str, Any]], Sink], runs_dir: Path) -> None:
         if importlib.util.find_spec(package) is None:
-            hint = install_hint(package)
-            if package == "trackio":  # wants an older Pillow than the constraints
-                hint = hint.replace("-c constraints.txt ", "")
+            hint = install_hint(package, pinned=package != "trackio")  # which wants an older Pillow
             raise UsageError(f"`--track {package}` needs the package {package}", hint)
         self._make, self._runs_dir = sink, runs_dir
         self._sink: Sink | None = None

@@ -33,7 +33,7 @@ def require_viser() -> Any:
         import viser
     except ImportError as error:
         # It needs an older rich and websockets than the pinned ones, and rewardgen works with these.
-        hint = install_hint("viser").replace("-c constraints.txt ", "")
+        hint = install_hint("viser", pinned=False)
         raise UsageError("`play --web` needs the package viser", hint) from error
     return viser
 
