@@ -22,7 +22,7 @@ ARCHIVES = Path(__file__).parent.parent / "benchmarks" / "evidence"
 """Holds an archive per run, `NAME.tar.xz`."""
 KEPT = ARCHIVES / "runs"
 """Holds the unpacked runs; git ignores it."""
-_DIGITS = 6
+_DIGITS = 4
 """Significant digits of the kept tables of components and episodes; no table of the study reads those."""
 WAYS = ("evolve", "best-of-n", "built-in")
 """Two strategies with a language model, and the search with the built-in designer."""
