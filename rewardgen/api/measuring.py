@@ -30,9 +30,8 @@ from rewardgen.sandbox.process import Limits
 from rewardgen.search.assembly import own_prompts_of
 from rewardgen.store.history import History, Phase
 from rewardgen.store.measurements import STARTS
-from rewardgen.store.origin import is_signed
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
-from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, RunFolder, TrainingFolder
 from rewardgen.store.transfer import TRANSFER, Condition, Transfer, write_transfer
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import names_task
@@ -181,22 +180,18 @@ def evaluate(
     require_whole("is no seed", seed, 0)
     if workers is not None:
         require_whole("worker processes", workers, 1)
-    training = _training(target, agreed)
-    reference = training or referred(target, Path(runs_dir))
+    reference = training_reference(target, agreed) or referred(target, Path(runs_dir))
     phase, slices = _trained(reference)
     folder, history, id = reference.folder, reference.history, reference.candidate
     if not history.has_fitness:
         raise UsageError("the task has no fitness to measure policies by", f"`rewardgen film {folder.word}`")
-    require_trust(history, agreed or training is not None)
+    require_trust(history, agreed)
     if ranges and not get_or_measure(history.config.task, limits_of(history)).varies:
         raise cannot_vary()
-    if film and training:
-        raise UsageError("trainings outside a run are not filmed", "leave out `--film`")
     card, agents = history.card, max(1, len(history.card.agents))
     with scratch_folder() as scratch:
         setup = _setup(history, scratch, workers or usable_cores())
-        place = training.folder.path if training else folder.policies / phase
-        paths = {result.spec: [place / result.policy] for result in slices if result.policy}
+        paths = {result.spec: [folder.policies_of(phase) / result.policy] for result in slices if result.policy}
         spec = RewardSpec(candidate_id=id, source=reference.source)
         rewards, measured = {spec.candidate_id: spec}, {}
         for physics in conditions(ranges):
@@ -225,17 +220,18 @@ def _condition(physics: tuple[str, ...], measured: Mapping[SliceSpec, PolicyMeas
     return Condition(physics=physics, fitness=fitness, success=success)
 
 
-def _training(target: Named, agreed: bool) -> Reference | None:
+def training_reference(target: Named, agreed: bool) -> Reference | None:
     """Return a folder of `train` as a run without a search; None if the target is none."""
     path = None if isinstance(target, Run | RunCandidate) else Path(target)
     if path is None or not (trained := read_training(path)):
         return None
-    folder, history, id = RunFolder(path.resolve()), History(), trained.reward.candidate_id
-    history.run_id, history.config, history.training = folder.id, RunConfig(task=trained.task), trained.training
+    folder, history, id = TrainingFolder(path.resolve()), History(), trained.reward.candidate_id
+    history.run_id, history.signature = trained.digest, trained.signature
+    history.config, history.training = RunConfig(task=trained.task), trained.training
     history.task_files, history.baselines = {**trained.task_files}, {id: trained.reward.source}
     history.extra_seeds = {("final", id): tuple(result.seed for result in trained.results)}
     history.trained = {("final", id, result.seed): result for result in trained.results}
-    require_trust(history, agreed or is_signed(trained.digest, history.config, trained.signature))
+    require_trust(history, agreed)
     history.card = get_or_measure(trained.task, limits_of(history)).card
     return Reference(folder, history, id)
 

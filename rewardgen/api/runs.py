@@ -94,7 +94,7 @@ class RunCandidate:
     def policy_path(self) -> Path | None:
         """File of the policy with the median fitness; None if the file does not exist."""
         typical = self.result.typical if self.result else None
-        path = self.folder.policies / self.phase / str(typical.policy) if typical else None
+        path = self.folder.policies_of(self.phase) / str(typical.policy) if typical else None
         return path if path and path.is_file() else None
 
     @cached_property

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
+from rewardgen.api.measuring import training_reference
 from rewardgen.cli.output import Json, RunsDir, flag, next_steps, print_json
 from rewardgen.film.film import at_pace, make_films, plan_of
 from rewardgen.film.film_index import Film
@@ -17,7 +18,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR
 from rewardgen.ui.console import messages, results
 from rewardgen.view.reference import find_reference
 
-Side = Annotated[str, Parameter(help="A run, or `RUN:CANDIDATE`, or `RUN:human`.")]
+Side = Annotated[str, Parameter(help="A run, `RUN:CANDIDATE`, `RUN:human`, or a folder of `train`.")]
 Seed = Annotated[int | None, Parameter(help="Training seed of the policy; default: the seed with the median fitness.")]
 Seconds = Annotated[float, Parameter(help="Length at most [s].", validator=Number(gte=0.1, lte=600.0))]
 Speed = Annotated[
@@ -40,7 +41,7 @@ def film(
     json: Json = False,
 ) -> int:
     """Film a candidate; or of a run the best of each generation, and the chosen reward beside the human one."""
-    folder, history, named = reference = find_reference(ref, runs_dir)
+    folder, history, named = reference = training_reference(ref, yes) or find_reference(ref, runs_dir)
     options: dict[str, Any] = {"seconds": seconds, "agreed": yes, "note": partial(messages().print, soft_wrap=True)}
     if named or seed is not None or speed != 1.0:
         plan = plan_of(folder, history, reference.candidate, seed=seed)
@@ -57,7 +58,8 @@ def film(
     for shot in films:
         results().print(f"{shot.title}\n  {shot.caption}\n  {shot.video}", soft_wrap=True)
     if not films[-1].pictured:
-        next_steps((f"play {folder.word}:{films[-1].id}", "shows the policy in a window that can be turned"))
+        word = reference._replace(named=films[-1].id).word
+        next_steps((f"play {word}", "shows the policy in a window that can be turned"))
     return 0
 
 
@@ -77,8 +79,8 @@ def play(
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
 ) -> int:
     """Show a policy in MuJoCo's viewer, or with its components in the browser, until that is closed."""
-    folder, history, _ = reference = find_reference(ref, runs_dir)
-    viewer = VIEWERS.get("web" if web else "window")(f"rewardgen film {folder.word}:{reference.candidate}")
+    folder, history, _ = reference = training_reference(ref, yes) or find_reference(ref, runs_dir)
+    viewer = VIEWERS.get("web" if web else "window")(f"rewardgen film {reference.word}")
     plan = plan_of(folder, history, reference.candidate, seed=seed)
     takes = takes_beside(folder, history, plan.take) if viewer.detailed else [plan.take]
     with recorded(folder, history, takes, seconds, priced=viewer.detailed, agreed=yes) as (model, episodes):

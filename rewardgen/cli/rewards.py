@@ -149,9 +149,12 @@ def train(
     results().print(f"\n{outcome}", soft_wrap=True)
     for note in (*training.notes, f"policies and curves: {training.path}"):
         results().print(note, soft_wrap=True)
+    further = [(f"film {shlex.quote(str(training.path))}", "shows what a policy does")] if training.policies else []
     if training.fitness and reward not in (None, *BASELINES) and (kept := read_training(training.path)):
         search = f"run {shlex.quote(kept.task)} --init {shlex.quote(reward)}"
-        next_steps((search, "starts a search with this reward"))
+        further.append((search, "starts a search with this reward"))
+    if further:
+        next_steps(*further)
     return code
 
 

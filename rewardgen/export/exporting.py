@@ -197,7 +197,7 @@ def _policy(folder: RunFolder, history: History, id: str) -> Path | None:
         take = take_of(folder, history, id)
     except RewardgenError:
         return None
-    path = folder.policies / take.phase / str(take.slice.policy)
+    path = folder.policies_of(take.phase) / str(take.slice.policy)
     return None if path.is_symlink() else path
 
 

@@ -7,6 +7,7 @@ from rewardgen.film.film_index import Film, films_of
 from rewardgen.film.shooting import SECONDS, Plan, Take, shoot, take_of
 from rewardgen.llm.protocol import Note, silent
 from rewardgen.store.history import History, Phase
+from rewardgen.store.records import BASELINES
 from rewardgen.store.run_folder import RunFolder
 
 _MOST_GENERATIONS = 4
@@ -50,7 +51,7 @@ def plans_for(folder: RunFolder, history: History) -> list[Plan]:
 
 def plan_of(folder: RunFolder, history: History, id: str, *, seed: int | None = None) -> Plan:
     """The film of one reward alone; see `take_of`."""
-    title = f"The task's own {id} reward" if id in history.baselines else f"Candidate {id}"
+    title = f"The task's own {id} reward" if id in BASELINES else f"Candidate {id}"
     return Plan(take_of(folder, history, id, seed=seed), title)
 
 

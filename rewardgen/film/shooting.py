@@ -186,7 +186,7 @@ def take_of(
         why = f": {record.outcome}" if record and record.outcome else ""
         raise UsageError(f"{id} has no policy to show, it was not trained{why}", "name a candidate that was trained")
     for phase, slices in trained.items():
-        files = [each for each in slices if (folder.policies / phase / str(each.policy)).is_file()]
+        files = [each for each in slices if (folder.policies_of(phase) / str(each.policy)).is_file()]
         choices = [each for each in files if seed in (None, each.seed)]
         if choices:
             return Take(id, phase, choices[(len(choices) - 1) // 2], source)
@@ -323,7 +323,7 @@ def lay_out(
     policies.mkdir(exist_ok=True)
     limits = _LIMITS.model_copy(update={"sandbox": history.sandbox})
     for take in takes:
-        name, path = f"{take.name}.npz", folder.policies / take.phase / str(take.slice.policy)
+        name, path = f"{take.name}.npz", folder.policies_of(take.phase) / str(take.slice.policy)
         try:
             write_atomic(policies / name, read_plain(path, MOST_POLICY_BYTES))
         except OSError as error:
@@ -352,7 +352,7 @@ def require_films(folder: RunFolder, history: History) -> None:
 def takes_beside(folder: RunFolder, history: History, take: Take) -> list[Take]:
     """Return the policies of a reward from all training seeds of a take's phase, by seed, the take's first."""
     slices = sorted(_measured(history, take.phase, take.id), key=lambda each: (each.seed != take.slice.seed, each.seed))
-    kept = [each for each in slices if (folder.policies / take.phase / str(each.policy)).is_file()]
+    kept = [each for each in slices if (folder.policies_of(take.phase) / str(each.policy)).is_file()]
     return [take._replace(slice=each) for each in kept]
 
 

@@ -69,7 +69,7 @@ def report_html(
         "history": history,
         "answer": answer_of(history, status),
         "filmable": any(
-            result.policy and (folder.policies / phase / result.policy).is_file()
+            result.policy and (folder.policies_of(phase) / result.policy).is_file()
             for (phase, _, _), result in history.trained.items()
         ),
         "films": reels,

@@ -74,7 +74,7 @@ def write_best(folder: RunFolder, history: History) -> None:
     result, has_policy = history.result("final", record.candidate.id), False
     if result and (typical := result.typical):
         with suppress(OSError):  # a user may have removed the policies of a finished run
-            content = read_plain(folder.policies / "final" / str(typical.policy), MOST_POLICY_BYTES)
+            content = read_plain(folder.policies_of("final") / str(typical.policy), MOST_POLICY_BYTES)
             write_atomic(folder.best / "policy.npz", content)
             has_policy = True
     if loader := policy_loader(history.training) if has_policy else "":

@@ -137,7 +137,7 @@ def make_parts(folder: RunFolder, history: History, roles: Roles, note: Note = s
     judge = make_judge(config)
     teacher = make_teacher(config, folder, history, note, roles.judge)
     shown = judged_card(card, teacher.words) if teacher and not card.has_fitness else card
-    reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies / "search")
+    reviewer = SandboxedReviewer(folder.transitions, limits, folder.scratch, folder.policies_of("search"))
     return Parts(
         designer=roles.designer,
         critic=Critic(None if "critic" in config.ablate else reviewer, roles.reader),
@@ -158,7 +158,7 @@ async def _judge_result(
 ) -> Judgement:
     def episodes() -> str:
         scratch = folder.scratch.resolve() / "digest"
-        return episode_text(result, config.task, card, folder.policies / "final", measuring(config), scratch)
+        return episode_text(result, config.task, card, folder.policies_of("final"), measuring(config), scratch)
 
     return await judge_result(llm, card, config.goal, feedback, episodes)
 

@@ -58,6 +58,10 @@ class RunFolder:
         """Return the folder of one candidate."""
         return self.path / "candidates" / candidate_id
 
+    def policies_of(self, phase: str) -> Path:
+        """Return the folder of a phase's policies."""
+        return self.policies / phase
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the run for this process; the lock ends with the process.
@@ -129,6 +133,14 @@ class RunFolder:
         except OSError:
             return False
         return False
+
+
+class TrainingFolder(RunFolder):
+    """Paths of a folder that `train` made, read like a run of finals alone."""
+
+    def policies_of(self, phase: str) -> Path:
+        """See `RunFolder.policies_of`: they lie beside the results."""
+        return self.path
 
 
 def _leads_out(path: Path, kind: str) -> RunFolderError:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.store.history import History
 from rewardgen.store.records import RewardSpec
-from rewardgen.store.run_folder import EVENTS, RunFolder, find_run
+from rewardgen.store.run_folder import EVENTS, RunFolder, TrainingFolder, find_run
 
 
 class Reference(NamedTuple):
@@ -36,6 +36,12 @@ class Reference(NamedTuple):
         best = self.history.best()
         hint = f"name a candidate, such as `{self.folder.id}:{best.candidate.id}`" if best else "take another run"
         raise UsageError(f"run {self.folder.id} has no chosen reward", hint)
+
+    @property
+    def word(self) -> str:
+        """The reference in a shell command."""
+        word = self.folder.word
+        return word if isinstance(self.folder, TrainingFolder) else f"{word}:{self.candidate}"
 
     @property
     def reward(self) -> RewardSpec:

@@ -165,8 +165,6 @@ def test_a_runs_reward_can_be_trained_with_other_ranges_and_measured(run, tmp_pa
     same = rewardgen.evaluate(tmp_path / "varied", episodes=STARTS, seed=0, workers=1).policies
     assert [policy.seed for policy in same] == [seed]
     assert same[0].fitness.value == pytest.approx(same[0].before)
-    with pytest.raises(UsageError, match="not filmed"):
-        rewardgen.evaluate(tmp_path / "varied", film=True)
     assert training["settings"]["randomise"] == ["mass=0.5:2"]
 
 

@@ -227,6 +227,17 @@ def test_the_commands_film_the_same_again_and_say_so_and_play_needs_a_display(re
     assert refused.returncode == 2 and "no display" in refused.stderr and "rewardgen film" in refused.stderr
 
 
+def test_what_train_has_trained_is_filmed_in_its_own_folder(rewardgen, tmp_path, filmed):  # noqa: F811
+    done = rewardgen("train", "cartpole", "--steps", "2000", "--seeds", "1", "--folder", "mine")
+    assert done.returncode == 0 and "film mine" in done.stderr
+    done = rewardgen("film", "mine", "--seconds", "0.4", "--json")
+    (told,) = json.loads(done.stdout)["films"]
+    assert told["title"] == "The task's own human reward, 0.4 s" and told["phase"] == "final"
+    assert Path(told["video"]).parent.resolve() == tmp_path / "mine" / FILMS
+    refused = rewardgen("play", "mine", DISPLAY="", WAYLAND_DISPLAY="")
+    assert refused.returncode == 2 and f"rewardgen film {tmp_path / 'mine'}" in refused.stderr
+
+
 def test_what_is_filmed_has_its_goals_where_they_were():
     model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody>
         <body name="robot"><joint type="slide"/><geom size=".1" mass="1"/></body>
