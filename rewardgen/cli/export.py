@@ -43,17 +43,16 @@ def write(
     for kind in as_:
         KINDS.get(kind)
     targets = {kind: folder / kind if len(as_) > 1 else folder for kind in as_}
-    written = {
-        kind: export(reference.folder, reference.history, reference.candidate, target, kind, agreed=yes)
-        for kind, target in targets.items()
-    }
-    if json:
-        print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
-        return 0
+    written: dict[str, list[Path]] = {}
     for kind, target in targets.items():
+        written[kind] = export(reference.folder, reference.history, reference.candidate, target, kind, agreed=yes)
+        if json:
+            continue
         results().print_data(str(target))
         text = f"{len(written[kind])} files: read {shlex.quote(str(target / 'README.md'))}"
         if (target / "check.py") in written[kind]:
             text += f"; `python {shlex.quote(str(target / 'check.py'))}` compares it with the run"
         messages().print(text, soft_wrap=True)
+    if json:
+        print_json({kind: [str(path) for path in paths] for kind, paths in written.items()})
     return 0

@@ -143,7 +143,9 @@ def _shipped_model(task: str) -> str:
         if ast.unparse(node.targets[0]) == "model":
             name: str = ast.literal_eval(node.value)
             return name if name.startswith(tuple(PACKAGES)) else SHIPPED + name
-    return ""
+    # A task may build on another one: `class Slower(shipped_task("hopper"))`.
+    bases = [base.args[0] for owner in classes for base in owner.bases if isinstance(base, ast.Call)]
+    return next(filter(None, (_shipped_model(ast.literal_eval(base)) for base in bases)), "")
 
 
 def _model_in(folder: Path) -> Path:
@@ -166,7 +168,7 @@ def _descriptions() -> Sequence[str]:
 
 
 def _described(name: str) -> Path:
-    robots = [*shipped_tasks(), *_descriptions()]
+    robots = [*filter(_shipped_model, shipped_tasks()), *_descriptions()]
     if name not in robots:
         hint = did_you_mean(name, robots)
         more = "" if _descriptions() else "; or give a model file, or `pip install robot_descriptions`"

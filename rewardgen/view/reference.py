@@ -34,7 +34,8 @@ class Reference(NamedTuple):
         if id := self.named or (self.history.summary and self.history.summary.chosen):
             return id
         best = self.history.best()
-        hint = f"name a candidate, such as `{self.folder.id}:{best.candidate.id}`" if best else "take another run"
+        finish = "take another run" if self.history.summary else f"finish the run: `rewardgen resume {self.folder.id}`"
+        hint = f"name a candidate, such as `{self.folder.id}:{best.candidate.id}`" if best else finish
         raise UsageError(f"run {self.folder.id} has no chosen reward", hint)
 
     @property

@@ -40,6 +40,13 @@ def test_a_run_that_nobody_works_on_any_more_is_listed_as_interrupted(rewardgen,
     assert f"rewardgen resume {RUN_ID}" in rewardgen("runs", "show").stderr
 
 
+def test_a_run_that_was_stopped_before_anything_was_trained_has_no_reward_and_is_to_be_finished(rewardgen, tmp_path):
+    write_run(tmp_path / "runs", events()[:2])
+    done = rewardgen("export", "latest", "out")
+    assert done.returncode == 2 and "has no chosen reward" in done.stderr
+    assert f"rewardgen resume {RUN_ID}" in done.stderr
+
+
 def test_next_steps_find_a_run_that_was_named_by_its_path(rewardgen, tmp_path):
     folder = write_run(tmp_path / "else where")
     done = rewardgen("runs", "show", folder)

@@ -420,6 +420,7 @@ def test_the_command_writes_several_kinds_side_by_side(tmp_path, capsys):
     assert "README.md" in capsys.readouterr().err
     assert main(["export", f"{folder.path}:g00-k2", str(tmp_path / "two"), "--as", "torch", "--as", "sb3"]) == 2
     assert (tmp_path / "two" / "torch" / "reward.py").is_file() and not (tmp_path / "two" / "sb3").exists()
+    assert capsys.readouterr().out.strip() == str(tmp_path / "two" / "torch")  # what stands there although it failed
 
 
 def test_all_that_shipped_tasks_import_is_copied():

@@ -152,6 +152,7 @@ def test_a_sensor_of_a_joint_that_slides_is_in_metres(tmp_path):
     "reference, told",
     [
         ("hoper", "unknown robot"),
+        ("lunar_lander", "unknown robot"),
         ("gymnasium:hoper.xml", "no model"),
         ("dm_control:cheeta.xml", "the DeepMind Control Suite has no model"),
         ("none.xml", "no model file"),
@@ -184,6 +185,7 @@ def test_a_robot_is_named_in_a_task_file_so_that_it_is_found_from_there(table, t
 def test_every_shipped_task_is_a_robot_and_the_list_has_them_all():
     robots = known_robots()
     assert {"hopper", "cartpole", "gymnasium:pusher_v5.xml"} <= set(robots)
+    assert find_robot("hopper_frontflip") == find_robot("hopper_backflip")
     assert all(find_robot(name).is_file() for name, origin in robots.items() if "downloaded" not in origin)
 
 
