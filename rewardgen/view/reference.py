@@ -34,8 +34,9 @@ class Reference(NamedTuple):
         if id := self.named or (self.history.summary and self.history.summary.chosen):
             return id
         best = self.history.best()
-        finish = "take another run" if self.history.summary else f"finish the run: `rewardgen resume {self.folder.id}`"
-        hint = f"name a candidate, such as `{self.folder.id}:{best.candidate.id}`" if best else finish
+        word = self.folder.word
+        finish = "take another run" if self.history.summary else f"finish the run: `rewardgen resume {word}`"
+        hint = f"name a candidate, such as `{word}:{best.candidate.id}`" if best else finish
         raise UsageError(f"run {self.folder.id} has no chosen reward", hint)
 
     @property
