@@ -169,7 +169,7 @@ def _episodes(result: CandidateResult, card: TaskCard) -> tuple[ShownEpisode, ..
         second = named["worst"] = min(earlier, key=lambda episode: episode.fitness)
     is_rated = result.success_rate is not None
     chosen = [first] if second is worst and _alike(first, worst, is_rated) else [first, second]
-    rows = _shown_rows(card)
+    rows = _shown_rows(card, chosen)
     return tuple(
         episode.model_copy(
             update={
@@ -188,12 +188,22 @@ def _alike(one: ShownEpisode, other: ShownEpisode, is_rated: bool) -> bool:
     return (one.success, one.ending) == (other.success, other.ending) and (close or (is_rated and not one.success))
 
 
-def _shown_rows(card: TaskCard) -> set[str]:
-    """Return the titles of the rows to show: those that the fitness reads first, vectors of rates last."""
+def _shown_rows(card: TaskCard, episodes: Sequence[ShownEpisode]) -> set[str]:
+    """Return the titles of the rows to show: those that the fitness reads first, vectors of rates last.
+
+    Rows that never change, such as the y of what moves in a plane, share a line and take no room.
+    """
     rates = {variable.name for variable in card.variables if "/s" in variable.unit and variable.shape}
-    titles: set[str] = set()
+    titles, changing = set[str](), set[str]()
     by_weight = sorted(card.variables, key=lambda variable: (variable.name in rates, variable.name not in card.read))
     for variable in by_weight:
         rows = {row.title for row in episode_rows({variable.name: variable.parts})}
-        titles |= rows if len(titles | rows) <= MOST_ROWS else set()
+        more = {row for row in rows if _changes([value for one in episodes for value in one.variables.get(row, ())])}
+        if len(changing) + len(more) <= MOST_ROWS:
+            titles |= rows
+            changing |= more
     return titles
+
+
+def _changes(values: Sequence[float]) -> bool:
+    return bool(values) and max(values) - min(values) > 1e-6

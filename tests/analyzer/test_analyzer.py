@@ -193,12 +193,19 @@ def test_parts_of_vectors_are_told_and_rates_come_last():
     rates = VariableCard(name="rates", unit="rad/s", meaning="", shape=(len(most),), parts=most)
     state = VariableCard(name="position", unit="m", meaning="from the origin")
     moving = {f"rates {part}": (0.0, 1.0) * 3 for part in most} | {"position": (0.0, 1.0) * 3}
-    shown = (digest(variables=moving | {"puck x": (0.1, 0.2) * 3, "puck y": (0.3, 0.4) * 3}),)
+    moving |= {"puck x": (0.1, 0.2) * 3, "puck y": (0.3, 0.4) * 3}
+    shown = (digest(variables=moving),)
+
+    def with_z(last):
+        return (digest(variables=moving | {"rates z": (0.0, last) * 3}),)
+
     text = text_of(trained(episodes=shown), given=card(variables=(rates, state, place)))
     assert row(text, "puck x")[2:4] == ["0.1", "0.2"] and row(text, "position")
     assert text.count("rates ") == MOST_ROWS - 3
     more = rates.model_copy(update={"shape": (len(most) + 1,), "parts": (*most, "z")})
-    assert "rates " not in text_of(trained(episodes=shown), given=card(variables=(more, state, place)))
+    still = text_of(trained(episodes=with_z(0.0)), given=card(variables=(more, state, place)))
+    assert row(still, "rates a") and "hardly changing: rates z 0" in still
+    assert "rates " not in text_of(trained(episodes=with_z(1.0)), given=card(variables=(more, state, place)))
 
 
 def test_what_the_fitness_reads_has_room_before_other_variables():
