@@ -81,8 +81,8 @@ def test_an_interrupted_search_leaves_no_reading_begun(tmp_path, recwarn):
     search, _ = a_search(tmp_path / "run", Crew(), Interrupting(None), reader=Reader(objecting()), generations=1)
     with pytest.raises(KeyboardInterrupt):
         search()
-    gc.collect()
-    assert not recwarn.list
+    gc.collect()  # also what earlier tests left behind, which may warn of other things
+    assert not [each for each in recwarn.list if "never awaited" in str(each.message)]
 
 
 def test_a_duplicate_is_not_read(tmp_path):
