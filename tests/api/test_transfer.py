@@ -6,8 +6,9 @@ import shutil
 import pytest
 
 import rewardgen
-from rewardgen.api.measuring import Evaluated, Measurement
+from rewardgen.api.measuring import Evaluated, Measurement, training_reference
 from rewardgen.cli.app import main
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import ModelError, RunFolderError, TaskError, UsageError
 from rewardgen.core.statistics import Interval
 from rewardgen.report.page import report_html
@@ -171,6 +172,7 @@ def test_a_runs_reward_can_be_trained_with_other_ranges_and_measured(run, tmp_pa
 @pytest.mark.parametrize("field", ["signature", "digest", "task"])
 def test_a_training_from_elsewhere_is_measured_with_consent_only(run, tmp_path, field):
     train(run.best, seeds=1, folder=tmp_path / "plain")
+    assert training_reference(tmp_path / "plain", agreed=False).history.sandbox == RunConfig(task="").sandbox
     file = tmp_path / "plain" / TRAINING
     training = json.loads(file.read_text())
     task = shutil.copy(training["task"], tmp_path)
@@ -179,6 +181,7 @@ def test_a_training_from_elsewhere_is_measured_with_consent_only(run, tmp_path, 
         rewardgen.evaluate(tmp_path / "plain", episodes=2)
     if field != "task":
         assert rewardgen.evaluate(tmp_path / "plain", episodes=2, workers=1, agreed=True).fitness
+        assert training_reference(tmp_path / "plain", agreed=True).history.sandbox == "strict"
 
 
 def test_a_link_in_the_run_is_not_followed(run, measured, tmp_path):

@@ -234,6 +234,9 @@ def test_what_train_has_trained_is_filmed_in_its_own_folder(rewardgen, tmp_path,
     (told,) = json.loads(done.stdout)["films"]
     assert told["title"] == "The task's own human reward, 0.4 s" and told["phase"] == "final"
     assert Path(told["video"]).parent.resolve() == tmp_path / "mine" / FILMS
+    done = rewardgen("eval", "mine", "--film", "--episodes", "2", "--json")
+    (video,) = json.loads(done.stdout)["films"]
+    assert Path(video).is_file() and video != told["video"]
     refused = rewardgen("play", "mine", DISPLAY="", WAYLAND_DISPLAY="")
     assert refused.returncode == 2 and f"rewardgen film {tmp_path / 'mine'}" in refused.stderr
 
