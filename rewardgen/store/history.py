@@ -104,6 +104,7 @@ Changeable = Literal[
     "max_steps",
     "max_cost",
     "max_tokens",
+    "workers",
     "executor",
     "cluster",
 ]
