@@ -224,7 +224,7 @@ class Run:
             progress: See `rewardgen.run`.
             track: See `rewardgen.run`.
             **changes: New values of `model`, `critic_model`, `judge`, `api_base`, `max_minutes`, `max_steps`,
-                `max_cost`, `max_tokens`, `ablate`, `executor`, `cluster`.
+                `max_cost`, `max_tokens`, `ablate`, `workers`, `executor`, `cluster`.
 
         Returns:
             The continued run.

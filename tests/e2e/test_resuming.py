@@ -104,6 +104,13 @@ def test_what_a_model_refused_is_paid_once_until_another_model_is_named(tmp_path
     assert done.history.summary is not None and server.bodies
 
 
+def test_a_run_goes_on_with_as_many_workers_as_its_machine_has_now(run):
+    rewardgen("resume", run.path, "--workers", "3", cwd=run.path.parent)
+    found = History.load(run)
+    assert found.summary and found.config.workers == 3
+    assert found.changes[-1].endswith("`workers` changed from 1 to 3")
+
+
 def test_a_model_that_does_not_exist_changes_nothing(run):
     before = run.events.read_bytes()
     with pytest.raises(Exception, match="no provider is known"):
