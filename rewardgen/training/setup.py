@@ -16,11 +16,9 @@ from rewardgen.core.physics import cannot_vary, parse_ranges, range_text, words
 from rewardgen.reward.observation import eyes_text
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
-from rewardgen.training.ppo import trainer as _ppo  # noqa: F401  (they register themselves)
+from rewardgen.training import trainers as _trainers  # noqa: F401  (they register themselves)
 from rewardgen.training.ppo.settings import DeviceSettings, PpoSettings
 from rewardgen.training.protocol import TRAINERS
-from rewardgen.training.sac import trainer as _sac  # noqa: F401
-from rewardgen.training.sb3 import trainer as _sb3  # noqa: F401
 
 DEFAULT_TRAINER = "ppo"
 _NOISE_NOTE = "At first, actions scatter about the policy's with a standard deviation of {:g} times half their range."

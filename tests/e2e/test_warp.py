@@ -6,8 +6,8 @@ from rewardgen.core.errors import MachineError
 from rewardgen.core.files import cache_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.training.ppo.settings import PpoSettings
-from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.trainers import ppo_trainer
 from tests.devices import on_each_device
 from tests.e2e.command import history, rewardgen
 
@@ -54,7 +54,7 @@ def test_a_policy_whose_envs_do_not_fit_is_refused_before_anything_is_trained(tm
 
 def test_no_slice_is_trained_where_the_device_has_room_for_less_than_one(monkeypatch, tmp_path):
     jobs = []
-    monkeypatch.setattr("rewardgen.training.ppo.trainer.run_worker", lambda *_, **__: {"most_envs": 17})
+    monkeypatch.setattr("rewardgen.training.trainers.run_worker", lambda *_, **__: {"most_envs": 17})
     monkeypatch.setattr("rewardgen.training.process_trainer.run_worker", lambda job, *_, **__: jobs.append(job))
     settings = PpoSettings(env_steps=512, num_envs=16, rollout_steps=16, evaluation_envs=2, device="warp-cpu")
     trainer = ppo_trainer(TrainerSetup("cartpole", settings, 1, tmp_path, Limits(wall_s=60.0)))

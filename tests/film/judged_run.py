@@ -5,8 +5,8 @@ from rewardgen.store.comparisons import Clip, Question
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.tasks.loading import lasting_reference
 from rewardgen.training.cache import get_or_measure
-from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.trainers import ppo_trainer
 from tests.search.parts import Crew, a_search
 from tests.training.builders import TINY, leaver
 

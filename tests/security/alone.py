@@ -11,8 +11,8 @@ from typing import NamedTuple
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec
 from rewardgen.tasks.loading import shipped_tasks
-from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.trainers import ppo_trainer
 from tests.security.pipeline import SHORT
 
 _LIMITS = Limits(wall_s=60.0)

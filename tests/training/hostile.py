@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.records import RewardSpec, SliceSpec
-from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.trainers import ppo_trainer
 from tests.training.builders import TINY, leaver
 
 STILL = "def compute_reward(x):\n    return {'still': -x.abs()}\n"

@@ -12,7 +12,6 @@ from rewardgen.training.measuring import Play, act
 from rewardgen.training.policies import load_policy, side_by_side
 from rewardgen.training.ppo.learner import Learner
 from rewardgen.training.ppo.policy import PpoPolicy
-from rewardgen.training.ppo.trainer import ppo_trainer
 from rewardgen.training.protocol import TrainerSetup
 from rewardgen.training.replayed_policy import ReplayedPolicy
 from rewardgen.training.sac.learner import SacLearner
@@ -22,6 +21,7 @@ from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rewards import Rewards
 from rewardgen.training.shared.seeding import derive_seed
 from rewardgen.training.shared.slices import input_names
+from rewardgen.training.trainers import ppo_trainer
 from tests.training.builders import TINY, UPRIGHT, job
 
 STAGED = """

@@ -10,9 +10,9 @@ from rewardgen.core.errors import MachineError, TaskError
 from rewardgen.sandbox.process import Limits, WorkerCancelled
 from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.store.run_folder import RunFolder
-from rewardgen.training.ppo.trainer import TRAIN, ppo_trainer
 from rewardgen.training.process_trainer import Compiled, ProcessTrainer, split
 from rewardgen.training.protocol import TrainerSetup
+from rewardgen.training.trainers import TRAIN, ppo_trainer
 from tests.e2e.command import workers_of
 from tests.training.builders import NAN_WHEN_FAST, TINY, UPRIGHT, leaver
 

@@ -9,9 +9,9 @@ from rewardgen.core.extras import install_hint
 from rewardgen.extras.rsl_rl.settings import RslRlSettings
 from rewardgen.sandbox.jobs import register
 from rewardgen.tasks.measure import TASK_FILES
-from rewardgen.training.ppo.trainer import trainer_on
 from rewardgen.training.process_trainer import ProcessTrainer
 from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.trainers import trainer_on
 
 TRAIN_RSL_RL = register(
     "train-rsl-rl",

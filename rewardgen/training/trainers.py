@@ -1,4 +1,4 @@
-"""The trainer `ppo`, and trainers on a device in general."""
+"""The trainers `ppo` and `sac`, those with the algorithms of Stable-Baselines3, and trainers on a device in general."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from rewardgen.tasks.measure import TASK_FILES
 from rewardgen.training.ppo.settings import PROFILES, DeviceSettings, PpoSettings
 from rewardgen.training.process_trainer import Compiled, ProcessTrainer
 from rewardgen.training.protocol import NORMALISED, STANDALONE, TRAINERS, TrainerKind, TrainerSetup
+from rewardgen.training.sac.settings import SacSettings
+from rewardgen.training.sb3.settings import Sb3PpoSettings, Sb3SacSettings, Sb3Td3Settings, tuned
 
 TRAIN = register(
     "train",
@@ -25,6 +27,8 @@ TRAIN = register(
 COMPILE = register(
     "compile", "rewardgen.training.ppo.train_job:compile_job", writes=("used",), device=("device",), inputs=TASK_FILES
 )
+TRAIN_SAC = register("train-sac", "rewardgen.training.sac.learner:train_sac_job", inputs=TASK_FILES)
+TRAIN_SB3 = register("train-sb3", "rewardgen.training.sb3.train_job:train_sb3_job", inputs=TASK_FILES, preloaded=False)
 
 _COMPILING_S = 1800.0
 """Time limit for compiling all kernels of a model [s]; minutes on a GPU."""
@@ -54,6 +58,26 @@ def _compiled(setup: TrainerSetup) -> Compiled:
 
 
 ppo_trainer = partial(trainer_on, job=TRAIN)
-_kind = TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE)
-_kind = _kind._replace(has_eyes=True, randomises=True, has_levels=True)
-TRAINERS.register("ppo", _kind)
+_ppo = TrainerKind(ppo_trainer, PpoSettings, "PPO", NORMALISED, profiles=PROFILES, loader=STANDALONE)
+_ppo = _ppo._replace(has_eyes=True, randomises=True, has_levels=True)
+TRAINERS.register("ppo", _ppo)
+
+# `NORMALISED` holds for SAC too: rewards are divided by the deviation of the return.
+_sac = TrainerKind(partial(ProcessTrainer, job=TRAIN_SAC), SacSettings, "SAC", NORMALISED, loader=STANDALONE)
+_sac = _sac._replace(chooses=False, has_eyes=True, randomises=True, has_levels=True)
+TRAINERS.register("sac", _sac)
+
+_AS_IT_IS = (
+    "Rewards are taken as they are, so their scale matters; one in which good and bad steps differ by about 1 is"
+    " learned from well. The time limit is no end for it."
+)
+
+for _name, _settings, _notes in (
+    ("ppo", Sb3PpoSettings, NORMALISED),
+    ("sac", Sb3SacSettings, _AS_IT_IS),
+    ("td3", Sb3Td3Settings, _AS_IT_IS),
+):
+    _learner, _tuned = f"{_name.upper()} (Stable-Baselines3)", partial(tuned, _name)
+    _make = partial(ProcessTrainer, job=TRAIN_SB3)
+    _kind = TrainerKind(_make, _settings, _learner, _notes, _name == "ppo", _tuned, STANDALONE, randomises=True)
+    TRAINERS.register(f"sb3-{_name}", _kind)
