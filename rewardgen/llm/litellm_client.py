@@ -6,7 +6,6 @@ LiteLLM takes seconds to import: `check` or the first call imports it, never thi
 from __future__ import annotations
 
 import asyncio
-import difflib
 import logging
 import math
 import os
@@ -14,13 +13,14 @@ import re
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache, cached_property, wraps
 from types import ModuleType
 from typing import Any, NamedTuple, get_args
 
 from rewardgen.core.asynchrony import Slots
 from rewardgen.core.config import Effort
-from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError
+from rewardgen.core.errors import CredentialsError, ModelError, RewardgenError, UsageError, nearest
 from rewardgen.core.text import one_line, visible
 from rewardgen.llm.budget import estimated_usage, prompt_tokens, tokens_in
 from rewardgen.llm.protocol import CallFailed, CallRefused
@@ -285,28 +285,20 @@ def _usage(response: Any, text: str, model: str, sent: Usage) -> Usage:
     prompt, completion = (_count(getattr(counts, f"{part}_tokens", None)) for part in ("prompt", "completion"))
     counted = prompt + completion
     prompt, completion = prompt or sent.prompt_tokens, completion or tokens_in(text)
-    price, cached = _price(model, prompt, completion), 0
-    try:  # LiteLLM's own price knows of cached tokens
-        believed = counted == prompt + completion and _adds_up(counts.model_dump(), counted)
-        cached = _count(getattr(counts.prompt_tokens_details, "cached_tokens", None)) if believed else 0
-        listed = _litellm().completion_cost(response, model=model) if believed else price
-    except Exception:  # LiteLLM raises bare exceptions for models without a price
-        listed = price
+    price, listed, cached = _price(model, prompt, completion), None, 0
+    with suppress(Exception):  # LiteLLM raises bare exceptions for models without a price
+        told = getattr(counts.prompt_tokens_details, "cached_tokens", None) or 0
+        if counted == prompt + completion and 0 <= told <= prompt:
+            cached = told
+            listed = _litellm().completion_cost(response, model=model)  # this price knows of cached tokens
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
         cost_usd=listed if listed is not None and 0 < listed < math.inf else price,
         calls=1,
-        cached_tokens=min(cached, prompt),
+        cached_tokens=cached,
         estimated_tokens=prompt + completion - counted,
     )
-
-
-def _adds_up(counts: Any, tokens: int, name: str = "") -> bool:
-    """True if no count of tokens of a server, such as its cached ones, is negative or more than all tokens."""
-    if isinstance(counts, dict):
-        return all(_adds_up(part, tokens, name) for name, part in counts.items())
-    return not (name.endswith("_tokens") and isinstance(counts, int | float)) or 0 <= counts <= tokens
 
 
 def _count(tokens: Any) -> int:
@@ -436,8 +428,8 @@ def _model_hint(endpoint: Endpoint) -> str:
     model = endpoint.model.removeprefix(f"{endpoint.provider}/")
     listed = sorted(_litellm().models_by_provider.get(endpoint.provider, ()))
     names = [name.removeprefix(f"{endpoint.provider}/") for name in listed]
-    close = difflib.get_close_matches(model, names, n=1, cutoff=0.5)
-    return f"did you mean `{close[0]}`?" if close else "check the model's name with the provider"
+    close = nearest(model, names)
+    return f"did you mean `{close}`?" if close else "check the model's name with the provider"
 
 
 def _retry_after_s(error: Exception) -> float | None:
