@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rewardgen.core.config import BUILTIN, RunConfig, split_models
 from rewardgen.core.errors import UsageError, nearest
@@ -211,7 +211,7 @@ def lasting_model(model: str, runs_dir: Path) -> str:
 
 
 def _lasting(model: str, runs_dir: Path) -> str:
-    scheme, _, rest = _parts(model)
+    scheme, rest = _parts(model)
     if scheme == "agent":
         return f"agent:{lasting_command(rest)}"
     if scheme == "replay":
@@ -219,36 +219,34 @@ def _lasting(model: str, runs_dir: Path) -> str:
     return f"mailbox:{Path(rest).expanduser().resolve()}" if scheme == "mailbox" else model
 
 
-def _parts(model: str) -> tuple[str, str, str]:
+def _parts(model: str) -> tuple[str, str]:
     """Split a model string at its first colon; a scheme needs something after it."""
-    scheme, separator, rest = model.partition(":")
+    scheme, _, rest = model.partition(":")
     if scheme in SCHEMES and not rest:
         raise UsageError(f"`{model}` names no {_NAMED[scheme]}", f"write `{scheme}:{_NAMED[scheme].upper()}`")
-    return scheme, separator, rest
+    return scheme, rest
 
 
 def _made(
     model: str, levels: Set[str], config: RunConfig, folder: RunFolder, budget: Budget, note: Note, keyless: bool
 ) -> LLM:
     """Make a model that takes some reasoning efforts; a replay has the recorded ones."""
-    scheme, separator, rest = _parts(model)
+    (scheme, rest), timeout_s, concurrency = _parts(model), config.call_timeout_s, config.concurrency
     if len(split_models(model)) > 1:
         raise UsageError(f"`{model}` names several models", "give one: only `--model` takes turns")
-    if separator and scheme == "mailbox":
+    if scheme == "mailbox":
         if levels:
             raise UsageError(f"`{model}` has no reasoning effort", "leave out `--effort`, or name other roles")
-        timeout_s = MAILBOX_PATIENCE * config.call_timeout_s
-        return MailboxLLM(Path(rest).expanduser(), run=folder.id, timeout_s=timeout_s, note=note)
-    if separator and scheme == "replay":
+        return MailboxLLM(Path(rest).expanduser(), run=folder.id, timeout_s=MAILBOX_PATIENCE * timeout_s, note=note)
+    if scheme == "replay":
         return ReplayLLM(find_run(rest, folder.path.parent).calls)
-    settings: dict[str, Any] = {"timeout_s": config.call_timeout_s, "concurrency": config.concurrency}
-    if separator and scheme == "agent":
-        client = AgentLLM(rest, **{**settings, "timeout_s": AGENT_PATIENCE * config.call_timeout_s})
+    if scheme == "agent":
+        client = AgentLLM(rest, timeout_s=AGENT_PATIENCE * timeout_s, concurrency=concurrency)
     # LiteLLM's own names may hold a colon too, as in `ollama/llama3:8b`.
-    elif separator and "/" not in scheme and not config.api_base and (close := nearest(scheme, SCHEMES)):
+    elif rest and "/" not in scheme and not config.api_base and (close := nearest(scheme, SCHEMES)):
         raise UsageError(f"unknown kind of model `{scheme}:`", f"did you mean `{close}:{rest}`?")
     else:
-        client = LiteLLMClient(model, api_base=config.api_base, **settings)
+        client = LiteLLMClient(model, api_base=config.api_base, timeout_s=timeout_s, concurrency=concurrency)
         if not keyless:
             client.check()
     for level in levels:
