@@ -25,7 +25,6 @@ from rewardgen.llm.factory import judging_model, make_llm
 from rewardgen.llm.prompts import ENDING, template_versions, templates_in_use
 from rewardgen.llm.protocol import LLM, Note, silent
 from rewardgen.sandbox.process import Limits
-from rewardgen.search import evolve as _evolve  # noqa: F401  (registers itself)
 from rewardgen.search.context import Parts
 from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.judged import judged_card

@@ -12,7 +12,6 @@ from rewardgen.core.errors import BudgetExhausted
 from rewardgen.critic.critic import Critic, Review
 from rewardgen.critic.llm_review import Reader
 from rewardgen.llm.protocol import LLM
-from rewardgen.search import evolve  # noqa: F401  (they register themselves)
 from rewardgen.search.context import Context, Parts
 from rewardgen.search.judge import make_judge, make_teacher
 from rewardgen.search.search import run_search

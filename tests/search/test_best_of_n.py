@@ -1,9 +1,8 @@
 """Best-of-n: as many candidates as evolution has, none of which knows of another."""
 
 from rewardgen.core.config import RunConfig
-from rewardgen.search.evolve import Evolve
 from rewardgen.search.judge import FitnessJudge
-from rewardgen.search.strategy import LENSES, BestOfN
+from rewardgen.search.strategy import LENSES, BestOfN, Evolve
 from tests.builders import record
 from tests.search.parts import Crew, a_search
 

@@ -3,9 +3,8 @@ import pytest
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
 from rewardgen.search.assembly import planned
-from rewardgen.search.evolve import Evolve, in_vain
 from rewardgen.search.judge import FitnessJudge
-from rewardgen.search.strategy import LENSES
+from rewardgen.search.strategy import LENSES, Evolve, in_vain
 from tests.builders import card, record
 from tests.search.offspring import behind
 from tests.search.parts import Crew, a_search
