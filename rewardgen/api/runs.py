@@ -317,6 +317,5 @@ def _listening(progress: bool, track: Sequence[str], runs_dir: Path) -> Iterator
 
 
 def _closed(outcome: lifecycle.EndedRun, progress: bool, agreed: bool = True) -> Run:
-    """Make the films and the report of a run that has ended; see `close_run`."""
     close_run(outcome.folder, outcome.history, messages().print if progress else lambda text: None, agreed=agreed)
     return Run(outcome.folder, outcome.history)

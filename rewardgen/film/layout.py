@@ -138,7 +138,6 @@ def _shown_number(value: float, scale: float) -> str:
 
 
 def _fitting(draw: ImageDraw.ImageDraw, name: str) -> str:
-    """The name of a component, cut to its column."""
     shown = name
     while draw.textlength(shown, font(12)) > _NAME_END - _MARGIN:
         name = name[:-1]

@@ -138,7 +138,6 @@ def _beside(parts: list[Image.Image]) -> Image.Image:
 
 
 def _context(how: str) -> Any:
-    """A current OpenGL context without a display."""
     try:
         context = importlib.import_module(f"mujoco.{how}").GLContext(*_RENDERED)
         context.make_current()

@@ -325,7 +325,6 @@ def _name_width(names: Sequence[str]) -> int:
 
 
 def _titled(name: str, unit: str = "") -> str:
-    """Return a row's name, cut to a length, with its unit."""
     return name[: LONGEST - len(unit)] + unit
 
 

@@ -92,7 +92,6 @@ class Budget:
             self.spent.append(actual)
 
     def _excess(self, further: Sequence[Usage]) -> tuple[str, str] | None:
-        """Return message and hint if these usages beside the settled ones exceed a limit."""
         tokens, more = (sum(usage.tokens for usage in usages) for usages in (self.spent, further))
         if self._max_tokens is not None and tokens + more > self._max_tokens:
             room = f"{tokens} are spent, it may take {more}"

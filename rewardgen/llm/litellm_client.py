@@ -232,7 +232,6 @@ def _litellm() -> ModuleType:
 
 
 def _staying(make_client: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a maker of HTTP clients that follow no redirect."""
 
     @wraps(make_client)
     def make(*args: Any, **options: Any) -> Any:
@@ -364,7 +363,6 @@ def _timed_out(error: BaseException) -> bool:
 
 
 def _never_sent(error: BaseException) -> bool:
-    """Return True if no server listened at the address."""
     return any(type(cause).__name__ in _NEVER_SENT for cause in _causes(error))
 
 

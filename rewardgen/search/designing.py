@@ -119,7 +119,6 @@ def _verdicts(run: Context, candidates: Sequence[Candidate], repairs: int) -> di
 
 
 def _read(run: Context, readings: Sequence[ModelReading]) -> list[tuple[Finding, ...]]:
-    """Run a language model's readings concurrently, within the budget."""
     results: list[tuple[Finding, ...]] = [()] * len(readings)
 
     async def read(place: int, reading: ModelReading) -> None:

@@ -237,7 +237,6 @@ def _about_failed(history: History) -> str:
 def _about_init(
     history: History, chosen: str | None, estimates: Mapping[str, Interval], looks: Mapping[str, Look]
 ) -> str:
-    """Return a sentence on the user's own reward; empty without one."""
     record = history.record(history.init_id) if history.init_id else None
     if record is None or chosen is None:
         return ""
@@ -273,7 +272,6 @@ def _about_earlier(history: History) -> str:
 
 
 def _comparison(name: str, result: Standing, estimate: Interval, seen: Look | None = None) -> str:
-    """Compare the winner with another reward, with the interval of the difference."""
     text = f"It {'beats' if result == 'above' else 'does not beat'} the {name} ({number(estimate.value)})"
     text += {"above": "", "on par": ": they differ by no more than noise", "below": ", which is better"}[result]
     if seen and (difference := seen.difference):

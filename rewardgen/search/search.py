@@ -58,7 +58,6 @@ def _plan(run: Context, generation: int) -> tuple[Slot, ...]:
 
 
 def _require_plan(run: Context, slots: tuple[Slot, ...]) -> None:
-    """Reject an unusable plan of a strategy before it is recorded."""
     earlier, ids = set(run.history.ids()), [slot.candidate_id for slot in slots]
     problem = "" if slots else "no candidate"
     if repeated := [id for id in ids if ids.count(id) > 1 or id in earlier]:

@@ -29,7 +29,6 @@ def stop_reason(run: Context, generation: int) -> str:
 
 
 def _reached(run: Context) -> str:
-    """Return the goal that the best candidate has reached: the user's target, or the maximum; else empty."""
     target, best = run.config.target_fitness, run.history.best()
     if not run.parts.judge.by_fitness or best is None or best.fitness is None:
         return ""

@@ -124,7 +124,6 @@ def require_tasks(cells: Iterable[Cell]) -> None:
 
 
 def _filled(model: object, places: Fields) -> object:
-    """Return a model string with `{task}`, `{strategy}` and `{seed}` filled in for each run."""
     for name, value in places.items() if isinstance(model, str) else ():
         model = str(model).replace(f"{{{name}}}", str(value))
     return model

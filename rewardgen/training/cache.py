@@ -160,7 +160,6 @@ def _get_or_measure(task: str, limits: Limits, with_transitions: bool) -> tuple[
 
 
 def _beside(task: str) -> dict[str, str]:
-    """Return the digests of data files in a task's folder by path."""
     return digests(path for path in resolve_task(task).parent.iterdir() if _is_data(path))
 
 

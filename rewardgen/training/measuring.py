@@ -175,7 +175,6 @@ def act(
 
 
 def _common(task: str, seed: int, episodes: int, physics: Sequence[str]) -> dict[str, Any]:
-    """Return what the payloads of the jobs `ACT` and `EVALUATE` share."""
     kinds = {kind: POLICY_KINDS.get(kind) for kind in POLICY_KINDS.names()}
     return {"task": task, "kinds": kinds, "seed": seed, "episodes": episodes, "physics": [*physics]}
 

@@ -61,7 +61,6 @@ def search_rows(history: History, ids: Sequence[str], live: Live) -> list[Row]:
 
 
 def _by_answers(row: Row, history: History) -> Row:
-    """A row with the strength by comparisons in place of the fitness."""
     rank = history.ranking.rank(row.id)
     merit, spread = (rank.estimate, rank.standard_error) if rank else (None, 0.0)
     return row._replace(measure="strength", merit=merit, spread=spread, success_rate=None, course=())

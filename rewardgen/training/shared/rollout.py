@@ -89,7 +89,6 @@ class Collector:
         self._envs.rest(rests)
 
     def _step(self, action: Tensor) -> Step:
-        """One control step of the envs that do not rest."""
         ids = self._ids.flatten()
         if len(ids) == self._envs.num_envs:
             return self._envs.step(action)
