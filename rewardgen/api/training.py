@@ -18,7 +18,7 @@ from rewardgen.core.schema import validated
 from rewardgen.core.statistics import Interval, bootstrap_interval, proportion_interval
 from rewardgen.film.shooting import require_trust
 from rewardgen.search.lifecycle import SEEDS_PER_RUN
-from rewardgen.store.measurements import STARTS, starts_of
+from rewardgen.store.measurements import starts_of
 from rewardgen.store.names import is_candidate_id
 from rewardgen.store.records import BASELINES, CandidateResult, RewardSpec, SliceResult, Training
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, EVENTS, list_runs
@@ -26,7 +26,6 @@ from rewardgen.tasks.fingerprint import changed
 from rewardgen.tasks.loading import lasting_reference, nearest_task
 from rewardgen.training.cache import get_or_measure
 from rewardgen.training.protocol import OnProgress
-from rewardgen.training.result_validation import TaskNames
 from rewardgen.training.retraining import RewardTraining, train_reward
 from rewardgen.training.setup import card_for, randomised, settings_for, trainer_of
 from rewardgen.ui.console import training_line
@@ -48,29 +47,19 @@ class TrainedReward(Table):
 
     Args:
         path: Folder with `training.json`, `reward.py`, `curves.csv`, and a policy per seed.
-        reward: The reward.
+        plan: The reward and what its training depended on.
         results: Training results, one per seed.
         notes: Sentences that warn against comparing the results.
-        has_fitness: False if the task has no fitness.
-        starts: Starts from which each policy was measured.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        reward: RewardSpec,
-        results: Sequence[SliceResult],
-        notes: Sequence[str],
-        has_fitness: bool = True,
-        starts: int = STARTS,
-    ) -> None:
+    def __init__(self, path: Path, plan: RewardTraining, results: Sequence[SliceResult], notes: Sequence[str]) -> None:
         self.path = path
-        self.id = reward.candidate_id
-        self.reward = Reward(reward.source, self.id)
+        self.id = plan.reward.candidate_id
+        self.reward = Reward(plan.reward.source, self.id)
         self.result = CandidateResult(candidate_id=self.id, slices=tuple(results))
         self.notes = tuple(notes)
-        self.has_fitness = has_fitness
-        self._starts = starts
+        self.has_fitness = plan.card.has_fitness
+        self._starts = starts_of(plan.card.agents)
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -201,12 +190,10 @@ def train(
     anew = run is not None and not run.history.is_own and place.resolve().is_relative_to(run.folder.path.resolve())
 
     def told(message: dict[str, Any]) -> None:
-        on_progress(message if order.has_fitness else {**message, "fitness": None})
+        on_progress(message if order.card.has_fitness else {**message, "fitness": None})
 
     results = train_reward(order, range(first, first + seeds), place, on_progress=told, anew=anew)
-    return TrainedReward(
-        place, order.reward, results, notes, order.has_fitness, starts_of(order.names.agents if order.names else ())
-    )
+    return TrainedReward(place, order, results, notes)
 
 
 def _run(target: Named, runs_dir: Path) -> Reference:
@@ -231,14 +218,13 @@ def _of_task(named: str, reward: str | Path | Reward | None, trainer: str | None
         raise TaskError(f"{measured.card.name} has no `human_reward` to train with", "give a reward: `--reward my.py`")
     card_for(trainer, measured, settings)  # raises if the trainer cannot learn the task's actions
     training = Training(trainer=trainer, settings=settings.model_dump(mode="json"))
-    spec, card = _spec("human" if reward is None else reward, measured.baselines), measured.card
-    order = RewardTraining(task, measured.files, spec, training, names=TaskNames.of(card), has_fitness=card.has_fitness)
-    return order, 0, []
+    spec = _spec("human" if reward is None else reward, measured.baselines)
+    return RewardTraining(task, measured.files, measured.card, spec, training), 0, []
 
 
 def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise: Sequence[str], agreed: bool) -> _Order:
     history = reference.history
-    config, training, card = history.config, history.training, history.card
+    config, training = history.config, history.training
     require_trust(history, agreed)
     if reward is None:
         is_own = reference.candidate in BASELINES
@@ -252,8 +238,7 @@ def _of_run(reference: Reference, reward: str | Path | Reward | None, randomise:
     files = changed(history.task_files)
     notes = [f"The task has changed since the run: {', '.join(map(str, files))}."] if files else []
     task_files = get_or_measure(config.task).files if files else history.task_files
-    order = RewardTraining(config.task, {**task_files}, spec, training, limits=limits_of(history))
-    order = order._replace(names=TaskNames.of(card), has_fitness=card.has_fitness)
+    order = RewardTraining(config.task, {**task_files}, history.card, spec, training, limits=limits_of(history))
     return order, config.seed * SEEDS_PER_RUN + _UNUSED, notes
 
 

@@ -23,7 +23,7 @@ from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.process import Limits
 from rewardgen.store.names import AbsolutePath, Digest
 from rewardgen.store.origin import signature
-from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, Training
+from rewardgen.store.records import RewardSpec, SliceResult, SliceSpec, TaskCard, Training
 from rewardgen.store.run_folder import TRAINING
 from rewardgen.tasks.loading import expert_file, resolve_task
 from rewardgen.training.cache import TRAINING_SOURCES, code, get_or_measure
@@ -43,14 +43,12 @@ class RewardTraining(NamedTuple):
     """Task reference; a path is absolute."""
     task_files: dict[str, str]
     """Path to digest of the task's files."""
+    card: TaskCard
     reward: RewardSpec
     training: Training
     workers: int = 1
     limits: Limits = Limits(wall_s=3600.0)
     """Limits of a worker; the time is that of one seed."""
-    names: TaskNames | None = None
-    has_fitness: bool = True
-    """False if the task has no fitness."""
 
     @property
     def digest(self) -> str:
@@ -101,7 +99,8 @@ def train_reward(
     missing = [seed for seed in dict.fromkeys(seeds) if seed not in results]
     with scratch_folder() as scratch:
         settings = kind.recorded(plan.training.settings)
-        setup = TrainerSetup(plan.task, settings, plan.workers, scratch, plan.limits, names=plan.names)
+        names = TaskNames.of(plan.card)
+        setup = TrainerSetup(plan.task, settings, plan.workers, scratch, plan.limits, names=names)
         trainer = kind.make(setup) if missing else None  # fails without its package, before anything is written
         write_atomic(folder / "reward.py", importable)
         if trainer:
@@ -148,7 +147,7 @@ def _write(folder: Path, plan: RewardTraining, results: Sequence[SliceResult]) -
     trained = Trained(**fields, results=tuple(results), signature=signed)
     write_atomic(folder / TRAINING, trained.model_dump_json(indent=1))
     table = io.StringIO()
-    measures = ("fitness", "success_rate") if plan.has_fitness else ()
+    measures = ("fitness", "success_rate") if plan.card.has_fitness else ()
     columns = ("env_steps", *measures, "episode_steps", "episode_return")
     rows = csv.writer(table)
     rows.writerow(["seed", *columns])
@@ -178,7 +177,7 @@ def make_expert(
     settings = settings_for(DEFAULT_TRAINER, measured, env_steps)
     reward = RewardSpec(candidate_id="human", source=measured.baselines["human"], is_baseline=True)
     training = Training(trainer=DEFAULT_TRAINER, settings=settings.model_dump(mode="json"))
-    plan = RewardTraining(task, measured.files, reward, training, workers, names=TaskNames.of(measured.card))
+    plan = RewardTraining(task, measured.files, measured.card, reward, training, workers)
     with scratch_folder() as scratch:
         results = train_reward(plan, range(seeds), scratch / "policies", on_progress=on_progress)
         best = max(results, key=lambda result: -inf if result.final_fitness is None else result.final_fitness)
