@@ -157,16 +157,16 @@ def notes(one: History, *others: History) -> list[str]:
 
 
 def _notes(one: History, other: History) -> list[str]:
-    texts, cards = [], (one.card, other.card)
-    if cards[0] and cards[1] and cards[0].name != cards[1].name:
-        names = f"{cards[0].name} and {cards[1].name}"
+    if one.card.name != other.card.name:
+        names = f"{one.card.name} and {other.card.name}"
         return [f"The runs are on different tasks, {names}: their fitness cannot be compared."]
-    if cards[0] and cards[1] and cards[0].fingerprint != cards[1].fingerprint:
+    texts = []
+    if one.card.fingerprint != other.card.fingerprint:
         texts.append("The task file or its model changed between the runs: fitness may mean something else.")
     if one.training.env_steps != other.training.env_steps:
         steps = f"{one.training.env_steps:,} and {other.training.env_steps:,}"
         texts.append(f"The runs train for different numbers of steps, {steps}: the longer has the advantage.")
-    if one.config and other.config and one.config.goal != other.config.goal:
+    if one.config.goal != other.config.goal:
         texts.append("The runs have different goals.")
     return texts
 
