@@ -15,7 +15,7 @@ from torch import Tensor
 from rewardgen.core.errors import RewardgenError, TaskError
 from rewardgen.core.files import write_atomic
 from rewardgen.film.film_index import SCENE, motion_name
-from rewardgen.film.scene import dressed, moving_geoms, outlines
+from rewardgen.film.scene import dressed, outlines, visible_geoms
 from rewardgen.reward.pricing import price
 from rewardgen.reward.program import compile_reward
 from rewardgen.sim.episodes import Episode, Recording, record_episodes
@@ -203,7 +203,7 @@ def _so_far(task: Task, recording: Recording, steps: np.ndarray) -> list[float]:
 
 
 def _save_scene(task: Task, model: mujoco.MjModel, motion: np.ndarray) -> None:
-    moving = outlines(model, motion[:: -(-len(motion) // 100)], moving_geoms(model))
+    moving = outlines(model, motion[:: -(-len(motion) // 100)], visible_geoms(model, moving=True))
     floor = float(moving[..., 2].min()) - _BELOW_M if moving.size else None
     size = float(np.ptp(moving, axis=1).max(1).mean().clip(0.01)) if moving.size else 1.0
     filmed = model

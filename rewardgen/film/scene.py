@@ -113,12 +113,8 @@ def set_state(data: mujoco.MjData, state: Array) -> None:
     data.mocap_pos[:], data.mocap_quat[:] = places[:, :3], places[:, 3:]
 
 
-def moving_geoms(model: mujoco.MjModel) -> NDArray[np.intp]:
-    """Visible geoms that can move."""
-    return _visible_geoms(model, moving=True)
-
-
-def _visible_geoms(model: mujoco.MjModel, *, moving: bool) -> NDArray[np.intp]:
+def visible_geoms(model: mujoco.MjModel, *, moving: bool) -> NDArray[np.intp]:
+    """Visible geoms that can move, or those that cannot."""
     solid = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
     visible = (model.geom_group <= 2) & (model.geom_rgba[:, 3] > 0.0) & solid
     return np.flatnonzero(visible & ((model.body_weldid[model.geom_bodyid] != 0) == moving))
@@ -150,7 +146,7 @@ def choose_cameras(model: mujoco.MjModel, motions: Sequence[Array], frame_s: flo
         frame_s: Time between two frames [s].
         aspect: Width of the picture divided by its height.
     """
-    geoms = moving_geoms(model)
+    geoms = visible_geoms(model, moving=True)
     if not len(geoms):
         geoms = np.flatnonzero(model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE)
     motion, cuts = np.concatenate(motions), np.cumsum([len(each) for each in motions])[:-1]
@@ -164,7 +160,7 @@ def choose_cameras(model: mujoco.MjModel, motions: Sequence[Array], frame_s: flo
     if near or not (_roams(model) and travels.any()):
         travels[:] = False
         low, high = corners.min((0, 1)) - _NEAR * size, corners.max((0, 1)) + _NEAR * size
-        standing = outlines(model, motion[:1], _visible_geoms(model, moving=False)).clip(low, high)
+        standing = outlines(model, motion[:1], visible_geoms(model, moving=False)).clip(low, high)
         corners = np.concatenate((places if near else corners, standing.repeat(len(corners), 0)), axis=1)
     low, high = corners.min((0, 1)), corners.max((0, 1))
     followed = [_smooth(part, round(_SMOOTHED_S / frame_s)) for part in np.split(middles, cuts)]

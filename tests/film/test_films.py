@@ -15,7 +15,7 @@ from rewardgen.core.errors import RunFolderError, TaskError, UsageError
 from rewardgen.film import film_jobs, shooting
 from rewardgen.film.film import at_pace, make_films, plan_of, plans_for
 from rewardgen.film.film_index import FILMS, INDEX, films_of
-from rewardgen.film.scene import choose_cameras, dressed, moving_geoms, outlines
+from rewardgen.film.scene import choose_cameras, dressed, outlines, visible_geoms
 from rewardgen.film.shooting import Plan, renderer, require_films, require_trust, shoot, take_of
 from rewardgen.store.events import Event
 from rewardgen.store.history import History
@@ -246,7 +246,7 @@ def test_what_is_filmed_has_its_goals_where_they_were():
         <body name="robot"><joint type="slide"/><geom size=".1" mass="1"/></body>
         <body name="mark" mocap="true"><geom size=".1"/></body></worldbody></mujoco>""")
     motion = np.array([[0.5, *place, 1.0, 0.0, 0.0, 0.0] for place in ((0.0, 0.0, 2.0), (0.0, 3.0, 0.0))])
-    found = outlines(model, motion, moving_geoms(model)).reshape(2, 2, 8, 3).mean(2)
+    found = outlines(model, motion, visible_geoms(model, moving=True)).reshape(2, 2, 8, 3).mean(2)
     assert np.allclose(found[:, 0], (0.0, 0.0, 0.5))
     assert np.allclose(found[:, 1], motion[:, 1:4])
 
