@@ -66,6 +66,11 @@ class SliceEvaluation:
         steps = len(next(iter(self.variables.values())))
         return torch.arange(steps, device=self.lengths.device).unsqueeze(1) < self.lengths
 
+    @property
+    def returns(self) -> dict[str, Tensor]:
+        """Sum of each component over each episode, (E,) float64."""
+        return {name: (value.double() * self.mask).sum(0) for name, value in self.components.items()}
+
 
 def of_slice(
     evaluation: Evaluation,
@@ -122,9 +127,7 @@ def evaluation_point(
     evaluation: SliceEvaluation, env_steps: int, clipped: float = 0.0, bonus: float = 0.0
 ) -> EvaluationPoint:
     """Return the point on the slice's learning curve; `clipped` and `bonus` are as in `EvaluationPoint`."""
-    mask = evaluation.mask
-    totals = (value.double() * mask for value in evaluation.components.values())
-    returns = sum(totals, torch.zeros_like(mask.double())).sum(0)
+    returns = sum(evaluation.returns.values(), torch.zeros_like(evaluation.lengths, dtype=torch.float64))
     return EvaluationPoint(
         env_steps=env_steps,
         fitness=float(evaluation.fitness.mean()),
@@ -150,7 +153,7 @@ def component_points(evaluation: SliceEvaluation, env_steps: int) -> dict[str, C
     mask = evaluation.mask
     alive = {name: value.double()[mask] for name, value in evaluation.components.items()}
     magnitude = {name: float(value.abs().sum()) for name, value in alive.items()}
-    whole = sum(magnitude.values())
+    whole, returns = sum(magnitude.values()), evaluation.returns
     return {
         name: ComponentPoint(
             env_steps=env_steps,
@@ -158,7 +161,7 @@ def component_points(evaluation: SliceEvaluation, env_steps: int) -> dict[str, C
             std=float(value.std(correction=0)),
             share=magnitude[name] / whole if whole else 0.0,
             activation=float((value.abs() > _NEARLY_ZERO * value.abs().max()).double().mean()),
-            fitness_correlation=_correlation(_episode_means(evaluation, name), evaluation.fitness),
+            fitness_correlation=_correlation(returns[name] / evaluation.lengths, evaluation.fitness),
             saturation=_saturation(value),
         )
         for name, value in alive.items()
@@ -169,7 +172,7 @@ def credits(evaluation: SliceEvaluation) -> dict[str, dict[str, float]]:
     """Return each component's mean return per agent; empty for one agent."""
     agents = evaluation.agents
     owners = [agents[row % len(agents)] for row in range(len(evaluation.lengths))] if agents else []
-    returns = {name: (value.double() * evaluation.mask).sum(0) for name, value in evaluation.components.items()}
+    returns = evaluation.returns
     return {
         agent: {name: float(values[[owner == agent for owner in owners]].mean()) for name, values in returns.items()}
         for agent in dict.fromkeys(owners)
@@ -181,18 +184,10 @@ def _saturation(values: Tensor) -> float:
     return float((values >= highest - _AT_BEST * (highest - values.min())).double().mean())
 
 
-def _episode_means(evaluation: SliceEvaluation, name: str) -> Tensor:
-    return (evaluation.components[name].double() * evaluation.mask).sum(0) / evaluation.lengths
-
-
 def _correlation(first: Tensor, second: Tensor) -> float | None:
     """Pearson correlation of (E,) and (E,); None if one is constant up to rounding."""
-    pair = [values.double() - values.double().mean() for values in (first, second)]
-    norms = [float(values.norm()) for values in pair]
-    sizes = [float(values.double().norm()) for values in (first, second)]
-    if any(norm <= 1e-6 * size for norm, size in zip(norms, sizes, strict=True)):
-        return None
-    return max(-1.0, min(1.0, float(pair[0] @ pair[1]) / (norms[0] * norms[1])))
+    one, other = _standardised(torch.stack((first.double(), second.double())))
+    return max(-1.0, min(1.0, float(one @ other))) if one.any() and other.any() else None
 
 
 def episode_digests(evaluation: SliceEvaluation) -> tuple[EpisodeDigest, ...]:
