@@ -288,11 +288,9 @@ def closing_rows(summary: Summary) -> list[ClosingRow]:
     rows = []
     for row in summary.rows if any(row.fitness or row.failure for row in summary.rows) else ():
         normalised = None if row.candidate_id in BASELINES else row.human_normalised
-        texts = (fitness_text(row), percent_interval(row.success_interval) if row.fitness else "")
-        normalised_text = "" if normalised is None or not row.fitness else f"{normalised:.2f}"
-        failure = row.failure
-        chosen = row.candidate_id == summary.chosen
-        rows.append(ClosingRow(row.candidate_id, chosen, *texts, normalised_text, str(row.seeds), failure))
+        texts = (fitness_text(row), percent_interval(row.success_interval))
+        texts += ("" if normalised is None else f"{normalised:.2f}", str(row.seeds), row.failure)
+        rows.append(ClosingRow(row.candidate_id, row.candidate_id == summary.chosen, *texts))
     return rows
 
 
