@@ -24,7 +24,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from rewardgen.core.errors import RunFolderError, UsageError
+from rewardgen.core.errors import UsageError
 from rewardgen.core.files import explain_os_error, read_plain, write_atomic
 from rewardgen.llm.archive import call_name
 from rewardgen.llm.protocol import CallFailed, Note, silent
@@ -89,10 +89,8 @@ class MailboxLLM:
             text = self._read(answered)
             if os.path.lexists(posted):
                 os.replace(posted, self._answered / posted.name)
-        except (OSError, RunFolderError) as error:
-            cause = error if isinstance(error, OSError) else error.__cause__
-            assert isinstance(cause, OSError)
-            raise explain_os_error(self._folder, cause, "--model mailbox:DIR") from error
+        except OSError as error:
+            raise explain_os_error(self._folder, error, "--model mailbox:DIR") from error
         latency_s = round(time.monotonic() - started, 3)
         return Reply(text=text, model=f"mailbox:{self._folder}", usage=Usage(calls=1), latency_s=latency_s)
 
