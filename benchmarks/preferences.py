@@ -17,7 +17,7 @@ from rewardgen.core.errors import UsageError
 from rewardgen.search.comparing import next_question
 from rewardgen.search.judge import FitnessJudge, PreferenceJudge
 from rewardgen.search.teachers.protocol import TeacherSetup
-from rewardgen.search.teachers.simulated import KINDS, SimulatedTeacher
+from rewardgen.search.teachers.rules import KINDS, SimulatedTeacher
 from rewardgen.store.comparisons import Comparison
 from rewardgen.store.history import History
 from rewardgen.store.ranking import leads

@@ -25,8 +25,7 @@ from rewardgen.core.registry import Registry
 from rewardgen.core.statistics import standard_errors
 from rewardgen.llm.factory import judging_model
 from rewardgen.llm.protocol import LLM, Note, silent
-from rewardgen.search.teachers import signals as _signals  # noqa: F401  (registers itself)
-from rewardgen.search.teachers import simulated as _simulated  # noqa: F401
+from rewardgen.search.teachers import rules as _rules  # noqa: F401  (they register themselves)
 from rewardgen.search.teachers.asking import VisionTeacher
 from rewardgen.search.teachers.protocol import TEACHERS, Teacher, TeacherSetup
 from rewardgen.store.history import History

@@ -1,1 +1,1 @@
-"""Teachers: who compares two episodes. A file for each kind."""
+"""Teachers: who compares two episodes. Rules, language models, or a person."""
