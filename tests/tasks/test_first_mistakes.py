@@ -65,7 +65,6 @@ MISTAKES = {
     "settings of no trainer": ([('"ppo"', '"pop"')], "for the trainer `pop`", "did you mean `ppo`?"),
     "a setting misspelt": ([("env_steps=", "steps=")], "unknown key `steps` for PpoSettings", "did you mean `env_steps`?"),
     "too few steps for an update": ([("PpoSettings(", "PpoSettings(minibatches=10_000, ")], "below `minibatches`", "use more environments or steps"),
-    "an option without a value to fall from": ([(PPO, '{"sb3-ppo": Sb3PpoSettings(falling=("clip_range",))}'), (IMPORT, "import MujocoTask, Var\nfrom rewardgen.training.sb3.settings import Sb3PpoSettings")], "`falling` names `clip_range`", 'options={"clip_range": 0.2}'),
     "solved by doing nothing": (declared("solved_fitness = 0.01"), "`solved_fitness` is 0.01, and zero actions reach", "only a policy that does the task"),
     "a best that is exceeded": (declared("best_fitness = 0.01"), "`best_fitness` is 0.01, and zero actions reach", "what no fitness exceeds"),
     # Variables.

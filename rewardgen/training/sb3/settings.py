@@ -6,11 +6,10 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from rewardgen.core.errors import UsageError
 from rewardgen.store.records import TrainerSettings
 from rewardgen.training.artifacts import TrainJob
 
@@ -26,14 +25,6 @@ class Sb3Settings(TrainerSettings):
     """Names among `learning_rate` and `options` that fall linearly to 0 in the course of training."""
     options: dict[str, Any] = {}
     """Further arguments of the algorithm."""
-
-    @model_validator(mode="after")
-    def _only_numbers_fall(self) -> Self:
-        for name in self.falling:
-            if name != "learning_rate" and not isinstance(self.options.get(name), int | float):
-                message = f"`falling` names `{name}`, which is no number in `options`"
-                raise UsageError(message, f'give it one, such as `options={{"{name}": 0.2}}`')
-        return self
 
 
 class Sb3PpoSettings(Sb3Settings):
