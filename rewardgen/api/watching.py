@@ -67,7 +67,7 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
         file: JSON file of curves, flags and warnings, written at each evaluation.
 
     Raises:
-        UsageError: Neither or both of components and reward are given, or the folder of the file does not exist.
+        UsageError: Neither or both of components and reward are given.
     """
 
     def __init__(
@@ -86,8 +86,6 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
             hint = 'name keys of `info`, as `components=("reward_forward", "reward_ctrl")`, or give a `Reward`'
             raise UsageError("a watch needs either `components` or a `reward`", hint)
         self._file = None if file is None else Path(file).absolute()
-        if self._file is not None and not self._file.parent.is_dir():
-            raise UsageError(f"the folder of {file} does not exist", f"make it: `mkdir -p {self._file.parent}`")
         self._metric, self._reward, self._every, self._ends_are_failures = metric, reward, every, ends_are_failures
         self._running: dict[int, list[tuple[dict[str, Any], float]]] = {}
         self._episodes: list[_Episode] = []

@@ -170,7 +170,6 @@ def test_a_component_that_is_not_finite_ends_the_training_with_its_name():
     [
         ({}, "either"),
         ({"components": "a", "reward": rewardgen.Reward(GAIN)}, "either"),
-        ({"components": "a", "file": "/no/f"}, "/no/f"),
     ],
 )
 def test_a_watch_that_can_see_nothing_is_refused(options, told):
