@@ -27,7 +27,6 @@ from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.measure import task_files
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import PolicyStack, load_policy, misfit, side_by_side
-from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.shared.seeding import derive_seed
 from rewardgen.training.shared.slices import Report
 
@@ -61,16 +60,13 @@ def rollout_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     Raises:
         TaskError: The task has neither a MuJoCo model nor pictures, or cannot be simulated.
     """
-    for kind, target in payload["kinds"].items():
-        if kind not in POLICY_KINDS:
-            POLICY_KINDS.register(kind, target)
     task = load_task(payload["task"])
     envs = _envs(task, payload["starts"], payload["renderer"])
     played, motions = [], []
     for name in payload["policies"]:
         try:
             path = Path(payload["folder"], f"{name}.npz")
-            if problem := misfit(load_policy(path), envs):
+            if problem := misfit(load_policy(path, payload["kinds"]), envs):
                 raise TaskError(problem)
             facts, recording, motion = _played(task, envs, path, payload)
         except RewardgenError as error:
@@ -105,9 +101,9 @@ def _envs(task: Task, starts: dict[str, Any], renderer: str) -> VecEnv:
     return envs
 
 
-def _loaded(path: Path) -> PolicyStack:
+def _loaded(path: Path, kinds: dict[str, str]) -> PolicyStack:
     """Load a policy to act in the first episodes: recorded actions can be played once."""
-    return side_by_side([load_policy(path)])  # as the clean evaluation, to the last digits
+    return side_by_side([load_policy(path, kinds)])  # as the clean evaluation, to the last digits
 
 
 def _played(
@@ -122,7 +118,7 @@ def _played(
 
     envs.reset(anew=True)
     keep_pose()
-    recording = record_episodes(envs, _loaded(path).act, anew=True, watch=keep_pose)
+    recording = record_episodes(envs, _loaded(path, payload["kinds"]).act, anew=True, watch=keep_pose)
     starts, speed = payload["starts"], payload["speed"]
     index, facts = (starts["index"], {}) if starts["index"] is not None else _middle(task, envs, recording, starts)
     alone = recording.of_envs(slice(index, index + 1))
@@ -135,7 +131,7 @@ def _played(
     if not payload["renderer"]:
         motion = None
     elif envs.model is None:
-        motion = _pictures(envs, _loaded(path), index, at.tolist(), length)
+        motion = _pictures(envs, _loaded(path, payload["kinds"]), index, at.tolist(), length)
     else:
         motion = np.stack([poses[step][index].numpy() for step in at])
     if facts and task.has_fitness and not envs.agents:  # a game's fitness is not one agent's

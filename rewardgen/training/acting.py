@@ -20,7 +20,6 @@ from rewardgen.store.records import RewardSpec, SliceSpec
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.policies import Policy, load_policy
-from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.replayed_policy import ReplayedPolicy
 from rewardgen.training.shared.eyes import Eyes
 from rewardgen.training.shared.rewards import Rewards
@@ -34,14 +33,11 @@ def act_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) -
     The payload is that of `measuring.act`. Returns `problems`: name of a file to the reason why its policy cannot act,
     which then has no recording.
     """
-    for kind, target in payload["kinds"].items():
-        if kind not in POLICY_KINDS:
-            POLICY_KINDS.register(kind, target)
     task, problems = load_task(payload["task"]), {}
     for play in payload["plays"]:
         reward, starts = RewardSpec.model_validate(play["reward"]), derive_seed(payload["seed"], play["starts"])
         try:
-            policy = load_policy(Path(payload["folder"], play["file"]))
+            policy = load_policy(Path(payload["folder"], play["file"]), payload["kinds"])
             envs = task.make_envs([starts], payload["episodes"])
             if ranges := parse_ranges(payload["physics"]):
                 envs.vary(ranges)

@@ -27,7 +27,6 @@ from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
 from rewardgen.training.artifacts import episodes_name, evaluation_starts, policy_names
 from rewardgen.training.policies import Policy, PolicyStack, load_policy, misfit, side_by_side
-from rewardgen.training.protocol import POLICY_KINDS
 from rewardgen.training.result_validation import PolicyMeasurement
 from rewardgen.training.shared.seeding import derive_seed
 
@@ -91,9 +90,6 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
     training that goes up and down says too little. All slices of a seed meet the same initial states.
     `payload` may have a folder `keep` for recorded episodes, `kinds` of policies, and ranges of the `physics`.
     """
-    for kind, target in payload.get("kinds", {}).items():
-        if kind not in POLICY_KINDS:
-            POLICY_KINDS.register(kind, target)
     task = load_task(payload["task"])
     env, folder = task.make_envs([0], 1), Path(payload["folder"])
     policies: dict[SliceSpec, list[Policy]] = {}
@@ -101,7 +97,7 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
     specs = [SliceSpec.model_validate(fields) for fields in payload["slices"]]
     for spec in specs:
         try:
-            policies[spec] = _load(folder, spec, env)
+            policies[spec] = _load(folder, spec, env, payload.get("kinds"))
         except RunFolderError as error:
             measured[spec] = PolicyMeasurement.failed(spec, error.message)
     try:
@@ -113,10 +109,10 @@ def evaluate_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], Non
     return {"slices": [measured[spec].model_dump(mode="json") for spec in specs]}
 
 
-def _load(folder: Path, spec: SliceSpec, env: VecEnv) -> list[Policy]:
+def _load(folder: Path, spec: SliceSpec, env: VecEnv, kinds: dict[str, str] | None) -> list[Policy]:
     """Return the final policy and the one before, if there is one; raise a RunFolderError if one cannot be used."""
     final, before = (folder / name for name in policy_names(spec))
-    policies = [load_policy(path) for path in (final, before) if path == final or path.exists()]
+    policies = [load_policy(path, kinds) for path in (final, before) if path == final or path.exists()]
     for policy in policies:
         if problem := misfit(policy, env):
             raise RunFolderError(problem)

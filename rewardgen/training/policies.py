@@ -128,14 +128,18 @@ def save_policy(path: Path, kind: str, arrays: Mapping[str, Any]) -> None:
     write_atomic(path, content.getvalue())
 
 
-def load_policy(path: Path) -> Policy:
-    """Read a policy file of any kind; raise a RunFolderError if it is missing, or not exactly a policy file."""
+def load_policy(path: Path, kinds: Mapping[str, str] | None = None) -> Policy:
+    """Read a policy file of any kind; raise a RunFolderError if it is missing, or not exactly a policy file.
+
+    A worker knows the `kinds` that are registered in the process of the run by its payload.
+    """
     try:
         arrays = Arrays(read_arrays(path))
         kind = arrays.take_text("kind")
-        if kind not in POLICY_KINDS:
+        target = POLICY_KINDS.get(kind) if kind in POLICY_KINDS else (kinds or {}).get(kind)
+        if target is None:
             raise ValueError(f"its kind {kind!r} is unknown")
-        policy = cast("type[Policy]", imported(POLICY_KINDS.get(kind))).from_arrays(arrays)
+        policy = cast("type[Policy]", imported(target)).from_arrays(arrays)
         arrays.require_none_left()
         return policy
     except OSError as error:
