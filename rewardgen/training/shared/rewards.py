@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
-from rewardgen.core.errors import did_you_mean
+from rewardgen.core.errors import WorkerError, did_you_mean
 from rewardgen.reward import pricing
 from rewardgen.reward.contract import Components
 from rewardgen.reward.program import Program, RewardError, compile_reward
@@ -65,10 +65,17 @@ class Rewards:
                 self._programs[index] = in_time(partial(_compiled, spec.source, offered))
             except RewardError as error:
                 self.problems[index] = error
-        stages = [len(program.staged.stages) if program.staged else 0 for program in self._programs.values()]
-        observed = [len(program.observed) for program in self._programs.values()]
-        self.sizes = max(stages, default=0), max(observed, default=0)
-        """Number of stages and of observed numbers of each reward, the same for all rewards of a batch; 0 without."""
+        self._sizes = {
+            (len(program.staged.stages) if program.staged else 0, len(program.observed))
+            for program in self._programs.values()
+        }
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Number of stages and of observed numbers of each reward; 0 without. Raises a WorkerError if slices differ."""
+        if len(self._sizes) > 1:
+            raise WorkerError("rewards whose policies see differently many numbers are in one batch", "report it")
+        return max(self._sizes, default=(0, 0))
 
     @property
     def input_names(self) -> list[str]:
