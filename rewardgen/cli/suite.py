@@ -85,14 +85,15 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
         write_atomic(folder / "table.json", table.model_dump_json(indent=1))
     if json:
         print_json(table.model_dump(mode="json"))
-    else:
+    elif measured:
         results().print(suite_page(table))
         messages().print(f"\ntable: {folder / 'table.md'}, also as table.json", soft_wrap=True)
         next_steps((with_runs_dir("runs list", folder), "lists the runs behind it"))
     if failed:
         messages().print(f"failed: {'; '.join(failed)}", soft_wrap=True)
         next_steps((again, "tries them again"))
-    return 0 if any(result.winner for result in measured) and not failed else 1
+    solved = {result.task for result in measured if result.winner}
+    return 0 if solved == {*suite_config.tasks} and not failed else 1
 
 
 def _work(runs: Runs, cell: Cell, yes: bool, memory: Memory) -> EndedRun:

@@ -66,6 +66,23 @@ def test_a_run_whose_model_fails_does_not_keep_the_others_from_running(rewardgen
     assert [row["designer"] for row in rows if row["strategy"] == "evolve"] == ["own"]
 
 
+def test_a_task_that_fails_in_every_run_fails_the_suite(rewardgen, tmp_path):
+    fails = 'if episode["position"].shape[1] >= 16:\n            raise ValueError("no")\n        return episode.share('
+    (tmp_path / "point.xml").write_text(POINT.with_suffix(".xml").read_text())
+    (tmp_path / "late.py").write_text(POINT.read_text().replace("return episode.share(", fails))
+    (tmp_path / "suite.toml").write_text(ONE.replace(f'"{POINT}"', f'"{POINT}", "late.py"').replace("4096", "1024"))
+    done = rewardgen("suite", "suite.toml", "--yes")
+    assert "No run found a reward on late.py" in done.stdout and len(logs(tmp_path)) == 2
+    assert done.returncode == 1
+
+
+def test_where_every_run_fails_no_table_is_printed_or_named(rewardgen, tmp_path):
+    (tmp_path / "suite.toml").write_text(f'{ONE}[designers.gone]\nmodel = "openai/none"\napi_base = "http://127.0.0.1:9"')
+    done = rewardgen("suite", "suite.toml", "--yes", OPENAI_API_KEY="x")
+    assert done.returncode == 1 and "tries them again" in done.stderr
+    assert not done.stdout and "table.md" not in done.stderr
+
+
 def test_a_task_that_cannot_be_measured_is_told_before_any_run(rewardgen, tmp_path):
     (tmp_path / "bad.py").write_text("def")
     (tmp_path / "suite.toml").write_text(ONE.replace(f'"{POINT}"', f'"{POINT}", "bad.py"'))
