@@ -57,6 +57,8 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
         require_consent_to_file(file, [cell.config for cell in cells], RunConfig.model_fields)
     require_consent([cell.config for cell in cells], yes)
     runs = Runs(folder)
+    if outdated := [cell.name for cell in cells if runs.is_outdated(cell)]:
+        messages().print(f"runs again, as the task file has changed: {'; '.join(outdated)}", soft_wrap=True)
     if not yes:
         confirm_price([cell.config for cell in cells if not runs.is_finished(cell)])
     require_tasks(cell for cell in cells if not runs.is_finished(cell))

@@ -139,14 +139,21 @@ class Runs:
     def __init__(self, runs_dir: Path) -> None:
         self._runs_dir = runs_dir
         self._runs: dict[RunConfig, tuple[RunFolder, bool]] = {}
+        self._outdated: set[RunConfig] = set()
         for folder in list_runs(runs_dir):
             history = History.load(folder)
-            if not changed(history.task_files):
+            if changed(history.task_files):
+                self._outdated.add(_decisive(history.config))
+            else:
                 self._runs[_decisive(history.config)] = folder, history.summary is not None
 
     def is_finished(self, cell: Cell) -> bool:
         """True if the cell's run is finished."""
         return self._runs.get(_decisive(cell.config), (None, False))[1]
+
+    def is_outdated(self, cell: Cell) -> bool:
+        """True if the cell has runs, but only of an earlier task file."""
+        return _decisive(cell.config) in self._outdated - self._runs.keys()
 
     def work(self, cell: Cell, listener: Listener, confirm: Confirm = agreed) -> EndedRun:
         """Start or resume the cell's run and finish it; raises as `start` and `resume`."""

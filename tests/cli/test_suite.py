@@ -8,7 +8,7 @@ import pytest
 
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import UsageError
-from rewardgen.search.suite import Cell, Runs, read_suite
+from rewardgen.search.suite import Cell, Runs, plan, read_suite
 from rewardgen.store.run_folder import list_runs
 from rewardgen.tasks.fingerprint import digests
 from tests.cli.conftest import write_run
@@ -77,7 +77,9 @@ def test_a_task_that_fails_in_every_run_fails_the_suite(rewardgen, tmp_path):
 
 
 def test_where_every_run_fails_no_table_is_printed_or_named(rewardgen, tmp_path):
-    (tmp_path / "suite.toml").write_text(f'{ONE}[designers.gone]\nmodel = "openai/none"\napi_base = "http://127.0.0.1:9"')
+    (tmp_path / "suite.toml").write_text(
+        f'{ONE}[designers.gone]\nmodel = "openai/none"\napi_base = "http://127.0.0.1:9"'
+    )
     done = rewardgen("suite", "suite.toml", "--yes", OPENAI_API_KEY="x")
     assert done.returncode == 1 and "tries them again" in done.stderr
     assert not done.stdout and "table.md" not in done.stderr
@@ -130,6 +132,19 @@ def test_a_run_belongs_to_the_cell_of_its_configuration_unless_the_task_file_has
     assert [Runs(tmp_path / "suite").is_finished(cell) for cell in (here, other)] == [True, False]
     task.write_text("as it is")
     assert not Runs(tmp_path / "suite").is_finished(here)
+
+
+def test_runs_that_a_changed_task_file_outdates_are_named_before_they_run_again(rewardgen, tmp_path):
+    first, *rest = events()
+    task = tmp_path / "task.py"
+    task.write_text("as it was")
+    (tmp_path / "suite.toml").write_text(f'tasks = ["{task}"]')
+    (cell,) = plan(read_suite(tmp_path / "suite.toml"), tmp_path / "suite")
+    began = first.data | {"task_files": digests([task]), "config": cell.config.model_dump(mode="json")}
+    write_run(tmp_path / "suite", [first.model_copy(update={"data": began}), *rest])
+    task.write_text("def")  # which no run can start with
+    done = rewardgen("suite", "suite.toml", "--yes")
+    assert f"runs again, as the task file has changed: {task}, evolve, builtin, seed 0" in done.stderr
 
 
 @pytest.mark.parametrize(
