@@ -33,7 +33,7 @@ from rewardgen.search.lifecycle import Confirm, EndedRun, Resume, agreed, foreig
 from rewardgen.store.history import History
 from rewardgen.store.journal import Listener
 from rewardgen.store.records import BASELINES
-from rewardgen.store.run_folder import RunFolder, list_runs
+from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, list_runs
 from rewardgen.tasks.fingerprint import changed
 from rewardgen.training.cache import get_or_measure
 
@@ -102,7 +102,7 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
         config = validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}", _EXAMPLE)
         if "patience" not in fields:  # for equal budgets, no plateau ends a run early
             config = config.model_copy(update={"patience": config.generations})
-        cells.append(Cell(task, strategy, designer, lasting(config, runs_dir)))
+        cells.append(Cell(task, strategy, designer, lasting(config, DEFAULT_RUNS_DIR)))
     for cell in cells[: len(designers) * len(strategies)]:  # the rest has the same names
         make_roles(RunFolder(runs_dir / "none"), cell.config)
         if cell.config.init:

@@ -6,6 +6,7 @@ import tomli_w
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError
 from rewardgen.search.suite import ALL_TASKS, Cell, CellResult, plan, read_suite, suite_table
+from tests.cli.conftest import write_run
 
 TWO = {"evolve": {}, "best-of-n": {}}
 
@@ -48,6 +49,13 @@ def test_each_run_may_have_a_mailbox_of_its_own(tmp_path):
     assert [each.config.model.rpartition("/")[2] for each in found] == [
         f"{task}-{strategy}-4" for task in ("cartpole", "hopper") for strategy in TWO
     ]
+
+
+def test_a_recorded_run_is_found_by_its_id_in_the_default_folder_of_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = write_run(tmp_path / "runs")
+    with pytest.raises(RewardgenError, match=f"no recorded calls in {run}"):
+        cells(tmp_path, designers={"replay:latest": {}})
 
 
 EARLY = {"strategy": "evolve", "patience": 2}
