@@ -219,7 +219,7 @@ class {name}(MujocoTask):
 
     # Start and end of an episode; by default the reference pose, and no early end.
     # {keyframes}
-    # keyframe = "name"
+    {keyframe}
     # start_noise = 0.005
     # ends = {{"fell": Outside("{scalar}", low=0.0)}}
 
@@ -250,6 +250,7 @@ def scaffold(robot: str, model: str, catalogue: Catalogue, words: str = "") -> s
         episode_steps=round(_EPISODE_S / step_s),
         variables="\n".join(line for entry in catalogue.entries for line in _declared(entry)),
         keyframes=plain(f"The model's keyframes: {', '.join(catalogue.keyframes[:8]) or 'none'}."),
+        keyframe='keyframe = "home"' if "home" in catalogue.keyframes else '# keyframe = "name"',
         scalar=next(entry.name for entry in catalogue.entries if not entry.parts),
     )
 

@@ -249,6 +249,12 @@ def test_a_task_can_be_declared_without_methods(table, tmp_path):
     assert float(envs.view.qpos[0, 7]) == pytest.approx(0.3)
 
 
+def test_episodes_of_a_first_task_file_begin_in_the_keyframe_home_if_the_model_has_one(table):
+    assert '\n    keyframe = "home"\n' in scaffold("table", "table.xml", catalogue(table))
+    table.write_text(TABLE.replace('name="home"', 'name="lying"'))
+    assert '\n    # keyframe = "name"\n' in scaffold("table", "table.xml", catalogue(table))
+
+
 @pytest.mark.parametrize(
     "name", ['"); import os; os.abort() #', "a\\", "line\nimport os", "'\\\"", "tab\tbidi\u202e", '"""', "{model}"]
 )
