@@ -258,6 +258,8 @@ def _acting(exported: Exported, name: str, use: str, *needs: str) -> Export:
 
 def _sb3(exported: Exported) -> Export:
     use = _use("sb3.md", ALGORITHM=exported.algorithm)
+    if exported.card.choices:
+        use += "\n\n`action` is the number of the chosen option, counted from 0: one for each choice."
     return _acting(exported, "policy.zip", use, "stable-baselines3")
 
 

@@ -53,6 +53,7 @@ def a_run(tmp_path, task="cartpole", source=None, transitions=True, trainer="ppo
         "name": loaded.path.stem,
         "fingerprint": fingerprint(digests(made_of(loaded))),
         "control_step_s": envs.control_step_s,
+        "choices": bool(envs.choices),
     }
     history.card = history.card.model_copy(update=found)
     history.config = history.config.model_copy(update={"task": task})

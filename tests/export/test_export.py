@@ -261,6 +261,8 @@ def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_thos
     assert "equals the run: rewards" in told and "the policy acts as in the run" in told
     assert "mujoco" not in (tmp_path / "gymnasium" / "requirements.txt").read_text()
     assert not [*(tmp_path / "gymnasium").rglob("model")]
+    counted = "the number of the chosen option" in (tmp_path / "sb3" / "README.md").read_text()
+    assert counted == (id == "CartPole-v1")
 
 
 ONNX_SCRIPT = """
