@@ -46,6 +46,7 @@ _AXES = ("task", "seed")
 _FOR_SPEED = {"workers": None, "concurrency": 1}
 """Fields that change no result; a run belongs to its cell with any value."""
 _EXAMPLE = 'the smallest suite is a file with `tasks = ["hopper"]`; docs/suite.md has an example with all tables'
+_SEE_RUN = "`rewardgen run --help` says what the option takes, docs/commands.md for those not shown there"
 _BUDGET = ("seeds", "leaders", "leader_seeds", "env_steps")
 """Fields, beside the limits, that a fair comparison keeps equal."""
 _TRAINING = ("trainer", "env_steps", "bonus", "levels", "randomise")
@@ -99,7 +100,7 @@ def plan(suite: Suite, runs_dir: Path) -> list[Cell]:
             raise UsageError(f"`{axis}` is in a table", f"set the list `{axis}s` at the top of the file")
         places = {"task": Path(task).stem, "strategy": strategy, "seed": seed}
         fields |= {name: _filled(fields.get(name), places) for name in ("model", "critic_model")}
-        config = validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}", _EXAMPLE)
+        config = validated(RunConfig, {**fields, "task": task, "seed": seed}, f"{strategy} with {designer}", _SEE_RUN)
         if "patience" not in fields:  # for equal budgets, no plateau ends a run early
             config = config.model_copy(update={"patience": config.generations})
         cells.append(Cell(task, strategy, designer, lasting(config, DEFAULT_RUNS_DIR)))

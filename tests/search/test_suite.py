@@ -63,7 +63,7 @@ WRONG = {
     "unknown key": ({"task": ["hopper"]}, "unknown key `task`", "did you mean `tasks`?"),
     "unknown key of a run": ({"run": {"candidate": 4}}, "unknown key `candidate`", "did you mean `candidates`?"),
     "what an axis says": ({"run": {"seed": 1}}, "`seed` is in a table", "the list `seeds`"),
-    "value out of range": ({"run": {"candidates": 0}}, "`candidates` of evolve with builtin", ""),
+    "value out of range": ({"run": {"candidates": 0}}, "`candidates` of evolve with builtin", "run --help"),
     "unknown task": ({"tasks": ["hoper"]}, "unknown task `hoper`", "did you mean `hopper`?"),
     "unknown strategy": ({"strategies": {"evolv": {}}}, "unknown strategy `evolv`", "did you mean `evolve`?"),
     "missing key": ({"designers": {"openai/gpt-5.1": {}}}, "needs an API key", "export OPENAI_API_KEY="),
