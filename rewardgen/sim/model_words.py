@@ -16,7 +16,7 @@ _MOST_LISTED = 6
 _MOST_SHAPES = 10
 _UNITS = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m", int(mujoco.mjtJoint.mjJNT_SLIDE): "N"}
 _DAMPING = {int(mujoco.mjtJoint.mjJNT_HINGE): "N m s", int(mujoco.mjtJoint.mjJNT_SLIDE): "N s/m"}
-_REACH = {int(mujoco.mjtJoint.mjJNT_HINGE): "rad", int(mujoco.mjtJoint.mjJNT_SLIDE): "m"}
+REACH = {int(mujoco.mjtJoint.mjJNT_HINGE): "rad", int(mujoco.mjtJoint.mjJNT_SLIDE): "m"}
 _MOTOR = mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtDyn.mjDYN_NONE
 """Kinds of transmission, gain, bias and dynamics of a plain motor: its force is the clipped action times a constant."""
 _WEIGHTLESS = 1e-6
@@ -75,14 +75,12 @@ def _motor_limit(model: mujoco.MjModel, actuator: int) -> str:
 
 def _limits(model: mujoco.MjModel) -> str:
     """Describe how far limited joints turn [rad] or slide [m], by the model's own signs."""
-    limited = [
-        joint for joint in range(model.njnt) if model.jnt_limited[joint] and int(model.jnt_type[joint]) in _REACH
-    ]
+    limited = [joint for joint in range(model.njnt) if model.jnt_limited[joint] and int(model.jnt_type[joint]) in REACH]
     if not 0 < len(limited) <= 2 * _MOST_LISTED:
         return ""
     reach = (
         "{} {:.3g} to {:.3g} {}".format(
-            model.joint(joint).name or "unnamed", *model.jnt_range[joint], _REACH[int(model.jnt_type[joint])]
+            model.joint(joint).name or "unnamed", *model.jnt_range[joint], REACH[int(model.jnt_type[joint])]
         )
         for joint in limited
     )

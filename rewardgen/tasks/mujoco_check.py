@@ -18,11 +18,14 @@ from rewardgen.sim.contract import (
 )
 from rewardgen.sim.draws import Draws, stream_keys
 from rewardgen.sim.faults import task_faults
+from rewardgen.sim.model_words import REACH
 from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.sim_view import SimView
 from rewardgen.tasks.mujoco_task import MujocoTask
 from rewardgen.tasks.protocol import Task
 
+_SLACK = 0.01
+"""Distance outside a joint's limits that is no mistake [rad or m]."""
 _NUM_ENVS = 5
 """Envs of the calls; odd, to be told from every other axis."""
 
@@ -47,6 +50,7 @@ def _call_methods(task: MujocoTask, problems: list[Problem], notes: list[Problem
         problems += faults
         if not faults:
             view.begin(ids, state)
+            notes += _outside_limits(view)
     with noted(problems), _unchanged(task, view, "variables", problems):
         variables = task.read(view)
         problems += variable_problems(task.declared(), variables, _NUM_ENVS)
@@ -70,6 +74,19 @@ def _call_methods(task: MujocoTask, problems: list[Problem], notes: list[Problem
         with noted(problems), _unchanged(task, view, "scripted", problems):
             action = task.scripted(view, variables)
             problems += tensor_problems("the action of `scripted`", action, (_NUM_ENVS, int(view.model.nu)))
+
+
+def _outside_limits(view: SimView) -> list[Problem]:
+    """Name the joints that begin outside their limits in every env: the model's reference pose often has such."""
+    model, outside = view.model, list[str]()
+    for joint in range(model.njnt):
+        unit = REACH.get(int(model.jnt_type[joint]))
+        if unit and model.jnt_limited[joint]:
+            start, (low, high) = view.qpos[:, model.jnt_qposadr[joint]], model.jnt_range[joint].tolist()
+            if bool(((start < low - _SLACK) | (start > high + _SLACK)).all()):
+                outside.append(f"`{model.joint(joint).name}` outside {low:.3g} to {high:.3g} {unit}")
+    hint = "name a pose of the model, `keyframe = ...`, or begin inside the limits in `reset`"
+    return [Problem(f"joints begin beyond their limits: {', '.join(outside)}", hint)] if outside else []
 
 
 @contextmanager

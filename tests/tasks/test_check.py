@@ -129,6 +129,11 @@ def test_a_start_that_is_always_the_same_is_sound(tmp_path, start):
     assert problems(tmp_path, ("draw.uniform(-1.0, 1.0, 1), draw.uniform(-0.01, 0.01, 1)", start)) == []
 
 
+def test_a_joint_that_begins_outside_its_limits_is_noted(tmp_path):
+    notes = check(point(tmp_path, model=('range="-2 2"', 'range="1.5 2"')))["notes"]
+    assert notes[0]["what"] == "joints begin beyond their limits: `slide` outside 1.5 to 2 m"
+
+
 def test_a_model_whose_physics_diverges_is_noted(tmp_path):
     notes = check(point(tmp_path, model=('gear="4"', 'gear="1e13"')))["notes"]
     assert [note["what"] for note in notes if "diverges" in note["what"]] == [
