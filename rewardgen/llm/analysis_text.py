@@ -53,8 +53,11 @@ _COMPONENT = 2, 1.0
 """Digits and least number of a component's row: whole thousandths read as easily as decimals, for half the tokens."""
 
 
-def analysis_text(record: CandidateRecord) -> str:
-    """Write fitness, learning curve, components and episodes of a candidate; without an analysis the fitness alone."""
+def analysis_text(record: CandidateRecord, episodes: int = 2) -> str:
+    """Write fitness, learning curve, components and episodes of a candidate; without an analysis the fitness alone.
+
+    Two `episodes`, the most that are shown, take half of the text.
+    """
     analysis = record.analysis
     sections = [_fitness_lines(record)]
     if analysis and analysis.curves.curve:
@@ -64,7 +67,7 @@ def analysis_text(record: CandidateRecord) -> str:
         rated = record.result is None or record.result.success_rate is not None
         sections += [
             _episode_lines(analysis, *pair, rated, bool(record.preference))
-            for pair in zip(timed, moments, strict=False)
+            for pair in zip(timed[:episodes], moments, strict=False)
         ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
