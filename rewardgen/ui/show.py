@@ -16,7 +16,6 @@ from rich.text import Text
 from rewardgen.analyzer.predictions import prediction_fault
 from rewardgen.core.config import options_text
 from rewardgen.core.formatting import duration, money, number, percent, tokens, with_interval, with_spread
-from rewardgen.core.statistics import Interval
 from rewardgen.llm.analysis_text import analysis_text, parts_lines
 from rewardgen.llm.prompts import render
 from rewardgen.store.history import History
@@ -294,20 +293,13 @@ _SUITE_LEGEND = (
     " (0) to the human reward (1). Better: probability that a run beats one of the task's first row. Steps, calls,"
     " tokens, cost and minutes are means over runs; steps are of the search."
 )
-
-
-def _measured(estimate: Interval | None) -> str:
-    """An estimate with its interval, unless that is a point, as from a single seed."""
-    return number(estimate.value) if estimate and estimate.low == estimate.high else with_interval(estimate)
-
-
 _SUITE_CELLS: Mapping[str, Callable[[SuiteRow], str]] = {
     "task": lambda row: row.task,
     "strategy": lambda row: row.strategy,
     "designer": lambda row: row.designer,
     "runs": lambda row: str(row.runs) if row.won == row.runs else f"{row.won} of {row.runs} won",
-    "fitness": lambda row: _measured(row.fitness),
-    "normalised": lambda row: _measured(row.human_normalised),
+    "fitness": lambda row: with_interval(row.fitness),
+    "normalised": lambda row: with_interval(row.human_normalised),
     "better": lambda row: with_interval(row.improvement),
     "steps": lambda row: tokens(round(steps)) if (steps := row.costs.get("search_steps")) else "",
     "calls": lambda row: tokens(round(calls)) if (calls := row.costs.get("calls")) else "",

@@ -4,7 +4,7 @@ from rich.console import Console
 
 from rewardgen.core.statistics import Interval
 from rewardgen.search.suite import SuiteRow, SuiteTable
-from rewardgen.ui.show import suite_markdown, suite_page
+from rewardgen.ui.show import suite_page
 
 
 def test_every_number_and_name_is_whole_in_80_columns():
@@ -28,10 +28,3 @@ def test_every_number_and_name_is_whole_in_80_columns():
     assert shown.count("half_cheetah") == shown.count("hopper") == 2  # once over the results, once over the costs
     whole = ("best-of-n", "openai/m", "[1.75, 2.34]", "[-1.5, 1.4]", "[0.41, 0.87]", "12.00M", "123.0k", "$0.41")
     assert all(cell in shown for cell in whole)
-
-
-def test_the_fitness_of_a_single_seed_has_no_interval():
-    point, two = Interval(value=0.5, low=0.5, high=0.5), Interval(value=0.5, low=0.1, high=0.9)
-    rows = [SuiteRow(task="hopper", strategy="evolve", runs=1, won=1, fitness=each) for each in (point, two)]
-    text = suite_markdown(SuiteTable(rows=tuple(rows)))
-    assert "| 0.5 |" in text and "| 0.5 [0.1, 0.9] |" in text and "[0.5, 0.5]" not in text
