@@ -94,8 +94,8 @@ def suite(file: File, /, *, model: Model = None, yes: Yes = False, runs_dir: Fol
     if failed:
         messages().print(f"failed: {'; '.join(failed)}", soft_wrap=True)
         next_steps((again, "tries them again"))
-    solved = {result.task for result in measured if result.winner}
-    return 0 if solved == {*suite_config.tasks} and not failed else 1
+    won = {result.task for result in measured if result.winner}
+    return 0 if won == {*suite_config.tasks} and not failed else 1
 
 
 def _work(runs: Runs, cell: Cell, yes: bool, memory: Memory) -> EndedRun:

@@ -67,17 +67,16 @@ _sac = TrainerKind(partial(ProcessTrainer, job=TRAIN_SAC), SacSettings, "SAC", N
 _sac = _sac._replace(chooses=False, has_eyes=True, randomises=True, has_levels=True)
 TRAINERS.register("sac", _sac)
 
+_sb3 = partial(ProcessTrainer, job=TRAIN_SB3)
 _AS_IT_IS = (
     "Rewards are taken as they are, so their scale matters; one in which good and bad steps differ by about 1 is"
     " learned from well. The time limit is no end for it."
 )
-
 for _name, _settings, _notes in (
     ("ppo", Sb3PpoSettings, NORMALISED),
     ("sac", Sb3SacSettings, _AS_IT_IS),
     ("td3", Sb3Td3Settings, _AS_IT_IS),
 ):
     _learner, _tuned = f"{_name.upper()} (Stable-Baselines3)", partial(tuned, _name)
-    _make = partial(ProcessTrainer, job=TRAIN_SB3)
-    _kind = TrainerKind(_make, _settings, _learner, _notes, _name == "ppo", _tuned, STANDALONE, randomises=True)
+    _kind = TrainerKind(_sb3, _settings, _learner, _notes, _name == "ppo", _tuned, STANDALONE, randomises=True)
     TRAINERS.register(f"sb3-{_name}", _kind)
