@@ -205,16 +205,19 @@ class Context(NamedTuple):
     def gather(self, calls: Sequence[Callable[[], Coroutine[Any, Any, None]]]) -> None:
         """Run calls concurrently. All of them end and are recorded before the first error is raised."""
 
+        async def counted(call: Callable[[], Coroutine[Any, Any, None]]) -> None:
+            try:
+                await call()
+            finally:  # after each call: a killed run shows what it had spent
+                usage = self.parts.usage()
+                if usage != self.history.usage:
+                    self.journal.record("usage", usage=usage.model_dump(mode="json"))
+
         async def all_of_them() -> list[BaseException | None]:
-            return await asyncio.gather(*(call() for call in calls), return_exceptions=True)
+            return await asyncio.gather(*map(counted, calls), return_exceptions=True)
 
         if not calls:
             return
-        try:
-            errors = [error for error in run_coroutine(all_of_them()) if error is not None]
-        finally:
-            usage = self.parts.usage()
-            if usage != self.history.usage:
-                self.journal.record("usage", usage=usage.model_dump(mode="json"))
+        errors = [error for error in run_coroutine(all_of_them()) if error is not None]
         if errors:
             raise errors[0]

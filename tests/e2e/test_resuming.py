@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -102,6 +103,30 @@ def test_what_a_model_refused_is_paid_once_until_another_model_is_named(tmp_path
     with ChatServer(Answer(REPLY)) as server:
         done = resume(found, Listener(), Resume({"model": "openai/other", "api_base": server.api_base}))
     assert done.history.summary is not None and server.bodies
+
+
+def test_the_price_of_a_call_is_recorded_while_other_calls_are_in_flight(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")
+    recorded, in_time = threading.Event(), []
+
+    class UntilReviewed(Listener):
+        def event(self, event, history):
+            if event.kind == "usage":
+                recorded.set()
+            if event.kind == "reviewed":
+                raise KeyboardInterrupt
+
+    def answer(number, body):
+        if number:
+            in_time.append(recorded.wait(10.0))
+        return Answer(REPLY)
+
+    with ChatServer(answer) as server, pytest.raises(KeyboardInterrupt):
+        config = RunConfig(task=str(POINT), model="openai/gpt-4o-mini", api_base=server.api_base, **FEW)
+        start(config, tmp_path / "runs", UntilReviewed())
+    assert in_time and all(in_time)
+    usage = History.load(run_folder(tmp_path)).usage
+    assert usage.calls == len(server.bodies) and usage.cost_usd > 0
 
 
 def test_a_run_goes_on_with_as_many_workers_as_its_machine_has_now(run):
