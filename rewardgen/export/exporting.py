@@ -11,7 +11,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from itertools import groupby
 from operator import attrgetter, eq, itemgetter
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rewardgen import __version__
+from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import count, number, percent
@@ -154,6 +155,7 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
         f"# {_cell(card.name)} for {kind}\n",
         f"{fenced(card.description, 'text')}\n",
         f"From run `{exported.history.run_id}`, reward `{exported.id}`, by rewardgen {__version__}.\n",
+        *_trained_otherwise(exported.history.config),
         f"## Results\n\n{_results(exported.history, exported.id)}\n",
         f"## Use\n\n{export.use}\n",
         f"## Tests\n\n{export.tested} Needs {', '.join(export.needs)}.\n",
@@ -164,6 +166,13 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
         f"{fenced(objective, 'text')}\n",
     ]
     return "\n".join(lines)
+
+
+def _trained_otherwise(config: RunConfig) -> Iterator[str]:
+    """Yield a line on training episodes that differ from the task's own."""
+    options = ["--levels"] * config.levels + [f"--randomise {part}" for part in config.randomise]
+    if options:
+        yield f"Policies were trained with `{' '.join(options)}`; an exported environment is the task without.\n"
 
 
 def _results(history: History, id: str) -> str:
@@ -177,7 +186,7 @@ def _results(history: History, id: str) -> str:
     elif result is None or result.fitness is None:
         return "Not trained to the end: no results."
     else:
-        fitness = f"{number(result.fitness)} over {len(result.slices)} seeds of the search, not on fresh seeds"
+        fitness = f"{number(result.fitness)} over {count(len(result.slices), 'seed')} of the search, not on fresh seeds"
         rate = result.success_rate
     success = "" if rate is None else f"\n- success rate {percent(rate)}"
     return f"- fitness {fitness}{success}\n\n{MEASURED}"

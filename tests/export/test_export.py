@@ -192,6 +192,15 @@ def test_an_environment_shows_what_the_policy_saw_in_training_and_the_policy_act
     )
 
 
+def test_an_export_says_how_training_episodes_differed_from_the_task(tmp_path):
+    folder, history = a_run(tmp_path)
+    ranges = ("friction=0.5:1.5", "delay=0:2")
+    history.config = history.config.model_copy(update={"randomise": ranges, "levels": True})
+    export(folder, history, CHOSEN, tmp_path / "as-torch", "torch")
+    readme = (tmp_path / "as-torch" / "README.md").read_text()
+    assert "trained with `--levels --randomise friction=0.5:1.5 --randomise delay=0:2`" in readme
+
+
 def test_an_environment_for_policies_that_are_blind_shows_the_tasks_observation_alone(python, tmp_path):
     run = a_run(tmp_path, source=EYES, trainer="sb3-ppo")
     export(*run, CHOSEN, tmp_path / "blind", "gymnasium")
