@@ -98,6 +98,9 @@ class RetryingLLM:
                 return await self._inner.complete(request)
             except CallFailed as error:
                 if not error.transient:
+                    if error.hint and (error.message, 1) not in self._noted:  # a candidate keeps the message alone
+                        self._noted.add((error.message, 1))
+                        self._note(f"{request.label}: {one_line(error.message)}; {error.hint}")
                     raise
                 number += 1
                 attempts = min(_ATTEMPTS, error.attempts or _ATTEMPTS)

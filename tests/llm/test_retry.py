@@ -51,6 +51,16 @@ def test_fault_that_stays_is_a_failed_call_after_six_attempts_and_each_try_is_to
     assert "6 attempts" in caught.value.hint
 
 
+def test_the_fix_for_a_call_that_is_not_tried_again_is_told_once():
+    notes = []
+    with ChatServer(Answer(text=None, finish_reason="length")) as server:
+        llm = over(server, note=notes.append)
+        for label in ("g00-k0/designer/draft", "g00-k1/designer/draft"):
+            with pytest.raises(CallFailed):
+                ask_one(llm, request(label))
+    assert len([note for note in notes if "give an `--effort`" in note]) == 1
+
+
 def test_refused_key_is_not_tried_again():
     llm = ScriptedLLM(CredentialsError("the key was refused", "set it"))
     with pytest.raises(CredentialsError):
