@@ -152,8 +152,14 @@ def _require_new(file: Path, robot: str, words: str, config: RunConfig) -> None:
     if file.suffix != ".py":
         raise UsageError(f"{file} is no name for a task file", "end it with `.py`")
     if file.exists():
-        run = f"rewardgen run {file} --goal {shlex.quote(words)}"
+        run = f"rewardgen {run_words(file, words, config)}"
         raise UsageError(f"{file} exists", f"`{run}` searches for a reward for it, or delete it")
+
+
+def run_words(file: Path, words: str, config: RunConfig) -> str:
+    """Return the command for a run on a drafted task, with the model that drafted it."""
+    served = ["--api-base", config.api_base] if config.api_base else []
+    return shlex.join(["run", str(file), "--model", config.model, *served, "--goal", words])
 
 
 def sketch_test(task: str, folder: Path, config: RunConfig, goal: str = "", note: Note = silent) -> MetricTest:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from rich.padding import Padding
 from rich.text import Text
 
-from rewardgen.api.drafting import TaskDraft, accept_sound, draft_file, task_name
+from rewardgen.api.drafting import TaskDraft, accept_sound, draft_file, run_words, task_name
 from rewardgen.cli.output import Json, config_options, flag, next_steps, print_json
 from rewardgen.core.asynchrony import blocking
 from rewardgen.core.config import BUILTIN, RunConfig
@@ -110,13 +110,14 @@ def new(
     if not words.strip():
         raise UsageError("there is nothing to draft a task from", 'say what the robot should do: `new "..." --robot`')
     path = output or Path(task_name(robot, words))
-    task = draft(words, robot, path, calls.config(model, str(path)), yes=yes)
+    config = calls.config(model, str(path))
+    task = draft(words, robot, path, config, yes=yes)
     if json:
         print_json({"file": str(task.file), **task.drafted.model_dump(mode="json")})
         return 0
     file = shlex.quote(str(task.file))
     next_steps(
-        (f"run {file} --model {shlex.quote(model)} --goal {shlex.quote(task.drafted.words)}", "searches for a reward"),
+        (run_words(task.file, task.drafted.words, config), "searches for a reward"),
         (f"tasks show {file}", "shows the task as the designer sees it"),
     )
     return 0

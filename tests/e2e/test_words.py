@@ -78,6 +78,7 @@ def test_nobody_to_confirm_stops_and_the_next_time_asks_for_nothing_again(drafte
     with server(GOOD) as chat:
         exists = new(chat, place, "--yes")
     assert exists.returncode == 2 and "exists" in exists.stderr
+    assert f"--model openai/local --api-base {chat.api_base} --goal" in exists.stderr
 
 
 @pytest.mark.parametrize(
