@@ -147,7 +147,7 @@ def resume(folder: RunFolder, listener: Listener, how: Resume = Resume()) -> End
         history = History.load(folder)
         if history.summary is not None and not how.generations:
             if how.changes:
-                hint = f"add `--generations 1` to use them (`rewardgen resume {folder.word} --generations 1`)"
+                hint = "add `--generations 1`, for a further generation with them"
                 raise UsageError(f"run {folder.id} is finished: new options cannot change it", hint)
             return EndedRun(folder, history)
         if folder.id != history.run_id:  # files would be written where the run says that it is

@@ -220,7 +220,7 @@ def measurement_problems(task: Task, episode: Episode, together: int = 1) -> lis
     half = len(measures.fitness) // together // 2 * together
     first = measures._replace(fitness=measures.fitness[:half], success=measures.success[:half])
     if not _equal(first, measure_episodes(task, episode.of_envs(slice(half)))):
-        hint = "reduce over steps (axis 0) only, never over envs (axis 1)"
+        hint = "reduce over steps only, never over envs"
         problems.append(Problem("the fitness or success of an env depends on the envs beside it", hint))
     return problems
 
