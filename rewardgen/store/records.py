@@ -75,9 +75,9 @@ class VariableCard(Frozen):
 
 
 class PolicyProbe(Frozen):
-    """Result of a trivial policy on a task: means over episodes."""
+    """Result of a policy that knows nothing of the task: means over episodes."""
 
-    policy: Literal["zero", "random"]
+    policy: str
     fitness: float
     success_rate: float
     parts: dict[str, float] = {}

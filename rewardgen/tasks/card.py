@@ -167,8 +167,8 @@ def _ends_pay(episodes: Sequence[Episode]) -> bool:
     return bool(living <= 0.0 and ends.median() > living) if len(ends) else bool(living < 0.0)
 
 
-def probe(task: Task, policy: TrivialPolicy, recording: Recording) -> PolicyProbe:
-    """Measure the episodes of a trivial policy, means over the episodes."""
+def probe(task: Task, policy: str, recording: Recording) -> PolicyProbe:
+    """Measure the episodes of a policy that knows nothing, means over the episodes."""
     measures = measure_episodes(task, recording.episode)
     return PolicyProbe(
         policy=policy,

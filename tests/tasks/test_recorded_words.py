@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from rewardgen.sim.episodes import record_episodes
+from rewardgen.tasks.card import probe
 from rewardgen.tasks.draft.language import Draft, read_draft
 from rewardgen.tasks.draft.sketches import Sketches, TaskLook, _repeated, judge_metric
-from rewardgen.tasks.draft.trial import SEED, contradicted, drawn, policies, probe_result, start_of, tried
+from rewardgen.tasks.draft.trial import SEED, contradicted, drawn, policies, start_of, tried
 from rewardgen.tasks.loading import load_task
 from tests.tasks.planted_faults import PLANTED
 
@@ -39,14 +40,14 @@ class Case:
         self.step_s, self.actions = envs.control_step_s, envs.action_size
         acting = [policies(envs)[name] for name in POLICIES]  # each in an env of its own
         recording = record_episodes(envs, lambda seen: torch.stack([act(seen)[at] for at, act in enumerate(acting)]))
-        self.episodes = {name: recording.episode.of_envs(slice(at, at + 1)) for at, name in enumerate(POLICIES)}
+        self.recordings = {name: recording.of_envs(slice(at, at + 1)) for at, name in enumerate(POLICIES)}
         self.start = start_of(recording)
         kept = json.loads((RECORDED / name / "sketches.json").read_text())
         self.authors = [Sketches(sketches=tuple(map(written_out, each["sketches"]))) for each in kept["sketches"]]
 
     def verdict(self, file):
         task = load_task(str(file))
-        found = [probe_result(task, name, each) for name, each in self.episodes.items()]
+        found = [probe(task, name, each) for name, each in self.recordings.items()]
         draws = [drawn(task, each.sketches, self.start, self.step_s, self.actions) for each in self.authors]
         results = [tried(task, author, each) for author, each in zip(self.authors, draws, strict=True)]
         faults = [fault for each in draws for fault in contradicted(task, each)]

@@ -13,6 +13,7 @@ import torch
 from rewardgen.llm.protocol import CallFailed
 from rewardgen.sim.episodes import record_episodes
 from rewardgen.store.records import VariableCard
+from rewardgen.tasks.card import probe
 from rewardgen.tasks.draft.drafting import ask_authors
 from rewardgen.tasks.draft.language import Draft, read_draft
 from rewardgen.tasks.draft.sketches import (
@@ -25,7 +26,7 @@ from rewardgen.tasks.draft.sketches import (
     read_sketches,
     spearman,
 )
-from rewardgen.tasks.draft.trial import SEED, drawn, look_job, policies, probe_result, start_of, trial_job
+from rewardgen.tasks.draft.trial import SEED, drawn, look_job, policies, start_of, trial_job
 from rewardgen.tasks.loading import load_task
 from rewardgen.testing.scripted import ScriptedLLM
 from tests.builders import card
@@ -190,9 +191,7 @@ def look_at(path) -> TaskLook:
     """What `look_job` would find, with those episodes."""
     task = load_task(path)
     start = {name: (float(value),) for name, value in start_of(acted()["zero"]).items()}
-    return TaskLook(
-        start=start, rollouts=tuple(probe_result(task, name, each.episode) for name, each in acted().items())
-    )
+    return TaskLook(start=start, rollouts=tuple(probe(task, name, each) for name, each in acted().items()))
 
 
 def verdict(path, *authors, look=None) -> MetricVerdict:

@@ -19,7 +19,7 @@ from rewardgen.core.formatting import number
 from rewardgen.core.schema import Frozen, Text
 from rewardgen.core.text import visible
 from rewardgen.reward.extraction import json_object
-from rewardgen.store.records import TaskCard
+from rewardgen.store.records import PolicyProbe, TaskCard
 
 SketchKind = Literal["nothing", "partial", "right", "cheat"]
 KINDS: tuple[SketchKind, ...] = get_args(SketchKind)
@@ -192,15 +192,6 @@ def _advanced(value: Any, start: Mapping[str, Any], end: Mapping[str, Any], name
 # Results.
 
 
-class ProbeResult(Frozen):
-    """Means of a metric over episodes of a policy that knows nothing of the task."""
-
-    policy: str
-    fitness: float
-    success_rate: float
-    parts: dict[str, float] = {}
-
-
 class TaskLook(Frozen):
     """First look at a drafted task: its problems, or its card and the results of policies that know nothing."""
 
@@ -211,7 +202,7 @@ class TaskLook(Frozen):
     """Value of each variable at the start of an episode, its parts in order."""
     follows: dict[str, tuple[str, ...]] = {}
     """Variable to the variables that it is derived from where a sketch names those."""
-    rollouts: tuple[ProbeResult, ...] = ()
+    rollouts: tuple[PolicyProbe, ...] = ()
 
 
 class SketchResult(Frozen):

@@ -19,9 +19,9 @@ from rewardgen.sim.episodes import Episode, Recording, record_episodes, trivial_
 from rewardgen.sim.quantities import Quantity
 from rewardgen.sim.variables import Flip, Shift, Var, Wrap, variables_of
 from rewardgen.sim.vec_env import ActFunction, VecEnv
-from rewardgen.tasks.card import PROBE_ENVS, measure_card
+from rewardgen.tasks.card import PROBE_ENVS, measure_card, probe
 from rewardgen.tasks.check import check_task
-from rewardgen.tasks.draft.sketches import ProbeResult, Sketch, Sketches, SketchResult, TaskLook
+from rewardgen.tasks.draft.sketches import Sketch, Sketches, SketchResult, TaskLook
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
 from rewardgen.tasks.protocol import Task
@@ -54,7 +54,7 @@ def look_job(payload: dict[str, Any], report: Callable[[dict[str, Any]], None]) 
         card=measure_card(task, payload["task"], {name: recordings[name] for name in ("zero", "random")}),
         start={name: tuple(value.reshape(-1).tolist()) for name, value in start_of(recordings["zero"]).items()},
         follows=follows,
-        rollouts=tuple(probe_result(task, name, recording.episode) for name, recording in recordings.items()),
+        rollouts=tuple(probe(task, name, recording) for name, recording in recordings.items()),
     ).model_dump(mode="json")
 
 
@@ -102,17 +102,6 @@ def policies(envs: VecEnv) -> dict[str, ActFunction]:
 def start_of(recording: Recording) -> dict[str, Tensor]:
     """Return the variables of one env, so that they fit together, after one step without action."""
     return {name: value[0, 0] for name, value in recording.episode.items() if name != "action"}
-
-
-def probe_result(task: Task, policy: str, episode: Episode) -> ProbeResult:
-    """Measure episodes of a policy, named `policy`, with a task's metric."""
-    measures = measure_episodes(task, episode)
-    return ProbeResult(
-        policy=policy,
-        fitness=float(measures.fitness.mean()),
-        success_rate=float(measures.success.double().mean()),
-        parts={name: float(value.mean()) for name, value in measures.parts.items()},
-    )
 
 
 def contradicted(task: Task, episode: Episode) -> Iterator[str]:
