@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, Literal, get_args
 
 from pydantic import Field
@@ -358,10 +358,6 @@ def spearman(one: Sequence[float], other: Sequence[float]) -> float:
 
 
 def _ranks(values: Sequence[float]) -> list[float]:
-    order = sorted(range(len(values)), key=lambda index: values[index])
-    starts = [0, *(at for at, (a, b) in enumerate(pairwise(order), 1) if values[b] - values[a] > 1e-9), len(order)]
-    ranks = [0.0] * len(values)
-    for first, after in pairwise(starts):
-        for index in order[first:after]:
-            ranks[index] = (first + after - 1) / 2.0
-    return ranks
+    """Return the number of values below each value, with half of those that equal it."""
+    gaps = [[value - other for other in values] for value in values]
+    return [sum((gap > 1e-9) + 0.5 * (abs(gap) <= 1e-9) for gap in row) for row in gaps]
