@@ -29,15 +29,6 @@ _FOUND, _FORCE = 1, 2
 _NET_FORCE = 3
 
 _Kind = Literal["xbody", "body", "geom", "site", "joint", "tendon", "actuator", "thing", "contact"]
-_KINDS = {
-    "xbody": mujoco.mjtObj.mjOBJ_XBODY,
-    "body": mujoco.mjtObj.mjOBJ_BODY,
-    "geom": mujoco.mjtObj.mjOBJ_GEOM,
-    "site": mujoco.mjtObj.mjOBJ_SITE,
-    "joint": mujoco.mjtObj.mjOBJ_JOINT,
-    "tendon": mujoco.mjtObj.mjOBJ_TENDON,
-    "actuator": mujoco.mjtObj.mjOBJ_ACTUATOR,
-}
 _LISTED = {"xbody": "bodies", "body": "bodies"}
 """Attribute of `MjSpec` that lists the parts of a kind, unless it is the kind with an s."""
 
@@ -416,7 +407,7 @@ def _resolve(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
     choices += [(kind, name) for kind in kinds.get(part.kind, ()) if kind.removeprefix("x") == prefix]
     for kind, name in choices:
         if getattr(spec, "body" if kind == "xbody" else kind)(name) is not None:
-            return _KINDS[kind], name
+            return getattr(mujoco.mjtObj, f"mjOBJ_{kind.upper()}"), name
     sort = {"thing": "body, geom or site", "contact": "body or geom", "xbody": "body"}.get(part.kind, part.kind)
     names = {item.name for kind, _ in choices for item in getattr(spec, _LISTED.get(kind, f"{kind}s")) if item.name}
     hint = did_you_mean(part.name, names) if names else "`rewardgen robots show` lists the parts of a model"
@@ -426,7 +417,7 @@ def _resolve(spec: mujoco.MjSpec, part: Part) -> tuple[mujoco.mjtObj, str]:
 def _phrase(name: str) -> str:
     """Describe a part; `geom:foot` becomes `the geom foot`."""
     kind, _, rest = name.partition(":")
-    return f"the {kind} {rest}" if rest and kind in _KINDS else name
+    return f"the {kind} {rest}" if rest and kind in ("body", "geom", "site") else name
 
 
 def _rotated_back(vector: Tensor, quaternion: Tensor) -> Tensor:
