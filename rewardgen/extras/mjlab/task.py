@@ -22,23 +22,18 @@ from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError, did_you_mean
 from rewardgen.core.interpreter import python_command
 from rewardgen.sandbox.environment import KERNELS
-from rewardgen.sim.gym_env import ActionCoder
+from rewardgen.sim.gym_env import MOST_SEEN, ActionCoder
 from rewardgen.sim.variables import Var
 from rewardgen.sim.vec_env import VecEnv
 from rewardgen.tasks.gym_task import GymTask, Known
 
 _XYZ = ("x", "y", "z")
-_ROOT = {
-    "linear_velocity": Var("m/s", "velocity of {} in its own frame: x ahead, y to the left, z up", _XYZ),
-    "angular_velocity": Var("rad/s", "angular velocity of {} in its own frame", _XYZ),
-    "gravity": Var("1", "direction of gravity in the frame of {}; z is -1 where it stands upright", _XYZ),
-}
-_FIELDS = {
-    "linear_velocity": "root_link_lin_vel_b",
-    "angular_velocity": "root_link_ang_vel_b",
-    "gravity": "projected_gravity_b",
-}
-_MOST_SEEN = 4096
+_ROOT = (
+    ("linear_velocity", "root_link_lin_vel_b", "m/s", "velocity of {} in its own frame: x ahead, y to the left, z up"),
+    ("angular_velocity", "root_link_ang_vel_b", "rad/s", "angular velocity of {} in its own frame"),
+    ("gravity", "projected_gravity_b", "1", "direction of gravity in the frame of {}; z is -1 where it stands upright"),
+)
+"""Variables of a robot or an object as a whole: name, field of mjlab, unit and meaning."""
 _INSTALL = "mjlab needs an environment of its own: see docs/environments.md"
 _WITHOUT_PROGRAMS = {"IMAGEIO_FFMPEG_EXE": "ffmpeg", "GIT_PYTHON_REFRESH": "quiet", "WANDB_MODE": "disabled"}
 """Settings of packages that mjlab imports: they start programs at import, which a confined worker cannot."""
@@ -169,7 +164,7 @@ def _look(task: type[MjlabTask]) -> Known:
 
     offered = _offered(env)
     size = int(observed(env.observation_manager.compute()).shape[1])
-    if size > _MOST_SEEN:
+    if size > MOST_SEEN:
         raise TaskError(f"{task.env} observes {size} numbers, a picture", "choose a task that observes numbers")
     limit = np.full(env.action_manager.total_action_dim, task.action_limit, np.float32)
     return Known(
@@ -201,9 +196,8 @@ def _offered(env: Any) -> dict[str, tuple[Var, Tensor]]:
         start = "" if len(entities) == 1 else f"{name}_"
         data = entity.data
         if not entity.is_fixed_base:
-            for quantity, variable in _ROOT.items():
-                named = Var(variable.unit, variable.meaning.format(f"`{name}`"), variable.parts)
-                offered[start + quantity] = (named, getattr(data, _FIELDS[quantity]))
+            for quantity, field, unit, meaning in _ROOT:
+                offered[start + quantity] = (Var(unit, meaning.format(f"`{name}`"), _XYZ), getattr(data, field))
         if entity.is_articulated:
             joints = tuple(entity.joint_names)
             offered[f"{start}joint_position"] = (Var("rad", f"joint positions of `{name}`", joints), data.joint_pos)
