@@ -16,7 +16,7 @@ import shlex
 import sys
 from collections.abc import Iterable
 from importlib.machinery import PathFinder
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -279,10 +279,10 @@ class Registered(NamedTuple):
 
 def registered_tasks(reserved: Iterable[str] = ()) -> list[Registered]:
     """Return the tasks of all installed packages, by package and name, broken ones included."""
-    entries = {(_package(entry), entry.name, entry.value) for entry in entry_points(group=GROUP)}
+    entries = {(entry.dist.name, entry.name, entry.value) for entry in entry_points(group=GROUP) if entry.dist}
     owners = dict.fromkeys(reserved, "rewardgen")
     tasks = []
-    for package, name, value in sorted(entry for entry in entries if entry[0]):
+    for package, name, value in sorted(entries):
         path = _module_file(value.partition(":")[0].strip())
         problem = "" if path else f"there is no Python file of the module `{value.partition(':')[0]}`"
         if not NAME.fullmatch(name):
@@ -291,14 +291,6 @@ def registered_tasks(reserved: Iterable[str] = ()) -> list[Registered]:
             problem = f"{owners[name]} has a task of that name"
         tasks.append(Registered(name, package, path, problem))
     return tasks
-
-
-def _package(entry: EntryPoint) -> str:
-    """Return the name of an entry's package; empty for the remains of a removed one."""
-    try:
-        return entry.dist.name if entry.dist else ""
-    except (KeyError, TypeError):
-        return ""
 
 
 def _module_file(module: str) -> Path | None:

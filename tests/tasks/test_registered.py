@@ -101,10 +101,3 @@ def test_what_is_trained_may_be_named_as_any_task_is(task):
 @pytest.mark.parametrize("run", ["latest", "latest:human", "20260101-hopper-ab12", "latest:g01-k2"])
 def test_a_run_is_not_taken_for_a_task(run):
     assert not is_task(run)
-
-
-def test_a_package_that_is_left_without_a_name_is_passed_over(site):
-    install(site, "a-half-gone", ["gone = a_half_gone.point"])
-    install(site, "my-points", ["slide = my_points.point"])
-    (site / "a_half_gone-1.0.dist-info" / "METADATA").unlink()
-    assert [each.name for each in registered_tasks() if each.name in ("gone", "slide")] == ["slide"]
