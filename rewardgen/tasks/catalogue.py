@@ -96,6 +96,7 @@ def catalogue(path: Path) -> Catalogue:
     # A planar robot turns about one axis only.
     kept = [(item, values) for item, values in measured if not (item[2].turning and values[1] == values[2])]
     names = _unique([name for (name, _, _), _ in kept])
+    bodies = [model.body(body).name for body in range(model.nbody)]
     start_pose = mujoco.MjData(model)
     mujoco.mj_kinematics(model, start_pose)
     return Catalogue(
@@ -113,12 +114,12 @@ def catalogue(path: Path) -> Catalogue:
             )
             for name, ((_, about, quantity), (start, low, high)) in zip(names, kept, strict=True)
         ),
-        robot=tuple(_names(model, "body", lambda body: roles[body] == "robot")),
-        objects=tuple(_names(model, "body", lambda body: roles[body] == "object")),
-        geoms=tuple(_names(model, "geom", lambda geom: True)),
+        robot=tuple(name for name, role in zip(bodies, roles, strict=True) if role == "robot"),
+        objects=tuple(name for name, role in zip(bodies, roles, strict=True) if role == "object"),
+        geoms=tuple(model.geom(geom).name for geom in range(model.ngeom)),
         sizes=tuple(f"{model.geom(geom).name} ({geom_words(model, geom)})" for geom in range(model.ngeom)),
         sites=tuple(f"{model.site(site).name} ({site_words(model, site)})" for site in range(model.nsite)),
-        keyframes=tuple(_names(model, "key", lambda key: True)),
+        keyframes=tuple(filter(None, (model.key(key).name for key in range(model.nkey)))),
         actuators=action_parts(model),
         unlimited_actuators=tuple(
             name for name, limited in zip(action_parts(model), model.actuator_ctrllimited, strict=True) if not limited
@@ -315,9 +316,3 @@ def _unique(names: list[str]) -> list[str]:
     words = [re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_").lower() or "part" for name in names]
     wrong = [word[0].isdigit() or keyword.iskeyword(word) or word in NOT_VARIABLES for word in words]
     return distinct([f"part_{word}" if bad else word for word, bad in zip(words, wrong, strict=True)])
-
-
-def _names(model: mujoco.MjModel, sort: str, belongs: Callable[[int], bool]) -> Iterator[str]:
-    for index in range(getattr(model, f"n{sort}")):
-        if (name := getattr(model, sort)(index).name) and belongs(index) and not (sort == "body" and index == 0):
-            yield name
