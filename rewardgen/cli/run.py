@@ -43,9 +43,9 @@ class _Text(RunConfig):
     task: Annotated[str, Parameter(parse=False)] = ""
 
 
-_PLACES = {name: Group(group, sort_key=place) for place, group in enumerate(GROUPS) for name in GROUPS[group]}
+_GROUPS = {name: Group(name, sort_key=place) for place, name in enumerate(GROUPS)}
 _OPTIONS = dict.fromkeys(RunConfig.model_fields, Parameter(show=False))
-_OPTIONS |= {name: Parameter(group=group) for name, group in _PLACES.items()}
+_OPTIONS |= {name: Parameter(group=_GROUPS[group]) for group, names in GROUPS.items() for name in names}
 _CHANGES = dict.fromkeys(get_args(Changeable), Parameter()) | {"ablate": Parameter(show=False)}
 for _name in ("critic_model", "api_base", "cluster"):
     _CHANGES[_name] = Parameter(help=f"{RunConfig.model_fields[_name].description} Empty for none.")
@@ -56,30 +56,28 @@ else:
     Options = config_options("Options", _OPTIONS, base=_Text)
     Changes = config_options("Changes", _CHANGES, unset=True)
 
-_TASK, _SAFETY = (Group(name, sort_key=list(GROUPS).index(name)) for name in ("Task", "Safety"))
-_OUTPUT = Group("Output", sort_key=len(GROUPS) - 1)
 ConfigFile = Annotated[
     Path | None,
     Parameter(
         name="--config",
-        group=_OUTPUT,
+        group=_GROUPS["Output"],
         help="TOML file with fields of the configuration (docs/commands.md), such as the `run.toml` of an earlier run;"
         " options win over it.",
     ),
 ]
 _DRY_RUN = "Print the run's needs and stop: trainings, minutes, calls, price, and what the finals can detect."
-DryRun = Annotated[bool, flag(_DRY_RUN, "--dry-run", group=_OUTPUT)]
+DryRun = Annotated[bool, flag(_DRY_RUN, "--dry-run", group=_GROUPS["Output"])]
 _YES = (
     "Do not ask: before a run with `--sandbox off`, one that may cost 1 USD or train for a day without a limit, a goal"
     " that the task does not measure, or a file that names code, a model or an address. With `--robot`, accept a draft"
     " whose metric passes its trial."
 )
-Yes = Annotated[bool, flag(_YES, group=_SAFETY)]
+Yes = Annotated[bool, flag(_YES, group=_GROUPS["Safety"])]
 _TRACK = (
     "Send the run's numbers to an experiment tracker of an optional package, such as `tensorboard` (docs/python.md)."
 )
-Track = Annotated[tuple[str, ...], flag(_TRACK, group=_OUTPUT)]
-Robot = Annotated[str | None, Parameter(group=_TASK, help=f"Draft the task for this robot. {ROBOT}")]
+Track = Annotated[tuple[str, ...], flag(_TRACK, group=_GROUPS["Output"])]
+Robot = Annotated[str | None, Parameter(group=_GROUPS["Task"], help=f"Draft the task for this robot. {ROBOT}")]
 Task = Annotated[str | None, Parameter(help=f"{TASK_HELP[:-1]}; with `--robot`, the words to draft from.")]
 Generations = Annotated[
     int | None,
