@@ -45,8 +45,11 @@ class ModelFacts:
 class LiveFields(ModelFacts):
     """Fields of all envs by name, bound when first read, and their values before the last control step."""
 
-    def __init__(self, model: mujoco.MjModel, num_envs: int, frame_skip: int, device: torch.device) -> None:
+    def __init__(
+        self, model: mujoco.MjModel, num_envs: int, frame_skip: int, device: torch.device, contact_forces: bool
+    ) -> None:
         super().__init__(model, num_envs, frame_skip, device)
+        self._contact_forces = contact_forces
         self._fields: dict[str, Tensor] = {}
         self._before: dict[str, Tensor] = {}
         self._fresh = True
@@ -60,6 +63,8 @@ class LiveFields(ModelFacts):
             if name not in mujoco.batch.DATA_FIELDS:
                 raise TaskError(f"MuJoCo has no data field `{name}`", did_you_mean(name, mujoco.batch.DATA_FIELDS))
             self._need_fresh(f"field({name!r})")
+            if name == CONTACT_FORCES and not self._contact_forces:
+                raise TaskError(f"`{name}` is read but not computed", "set `needs_contact_forces = True` in the task")
             self._fields[name] = self._bound(name)
         return self._fields[name]
 
@@ -97,8 +102,3 @@ def _driven(model: mujoco.MjModel, index: int) -> str:
     on_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
     name = model.joint(int(model.actuator_trnid[index, 0])).name if on_joint else ""
     return name or f"actuator_{index}"
-
-
-def without_contact_forces() -> TaskError:
-    """Build the error of a task that reads contact forces without requesting them."""
-    return TaskError("`cfrc_ext` is read but not computed", "set `needs_contact_forces = True` in the task")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rewardgen.core.errors import TaskError
-from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields, without_contact_forces
+from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields
 
 _VARIED = {
     "friction": ("geom_friction", "pair_friction"),
@@ -50,7 +50,7 @@ class CpuSimulator(LiveFields):
         if contact_forces and current_fields:
             what = "contact forces are those of the last physics substep, and other fields cannot be later"
             raise TaskError(what, "set one of `needs_contact_forces` and `current_fields`")
-        super().__init__(model, num_envs, frame_skip, torch.device("cpu"))
+        super().__init__(model, num_envs, frame_skip, torch.device("cpu"), contact_forces)
         self._frame_skip = frame_skip
         # A persistent batch continues from the computed stage instead of computing the stage twice.
         import mujoco.batch  # missing in older releases
@@ -130,8 +130,6 @@ class CpuSimulator(LiveFields):
             forces[env] = scratch.cfrc_ext
 
     def _bound(self, name: str) -> Tensor:
-        if name == CONTACT_FORCES:
-            raise without_contact_forces()
         shared = self._shared(name, self._batch.bind(name))
         self._batch.forward()  # a derived field is zero until the first call after its binding
         return shared

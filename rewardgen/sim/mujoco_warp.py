@@ -23,7 +23,7 @@ from mujoco_warp._src import collision_primitive
 from torch import Tensor
 
 from rewardgen.core.errors import MachineError, TaskError
-from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields, without_contact_forces
+from rewardgen.sim.live_fields import CONTACT_FORCES, LARGEST_STATE, MOCAP, LiveFields
 from rewardgen.sim.tensors import constant, put_rows
 
 _ON_CPU = "train it with `--device cpu`"
@@ -87,8 +87,8 @@ class WarpSimulator(LiveFields):
         wp.config.log_level = wp.LOG_ERROR
         self._place = _opened(device)
         place = torch.device(*("cuda", self._place.ordinal) if self._place.is_cuda else ("cpu",))
-        super().__init__(model, num_envs, frame_skip, place)
-        self._frame_skip, self._contact_forces, self._current_fields = frame_skip, contact_forces, current_fields
+        super().__init__(model, num_envs, frame_skip, place, contact_forces)
+        self._frame_skip, self._current_fields = frame_skip, current_fields
         self._simulated = _accepted(model)
         with wp.ScopedDevice(self._place):
             self._model = _put(self._simulated)
@@ -202,8 +202,6 @@ class WarpSimulator(LiveFields):
         return lambda: wp.capture_launch(graph, wp.stream_from_torch(self.device))
 
     def _bound(self, name: str) -> Tensor:
-        if name == CONTACT_FORCES and not self._contact_forces:
-            raise without_contact_forces()
         array, shape = getattr(self._data, name, None), np.shape(getattr(mujoco.MjData(self.model), name))
         source = wp.to_torch(array) if isinstance(array, wp.array) else None
         if source is None or len(source) != self.num_envs or source[0].numel() != int(np.prod(shape)):
