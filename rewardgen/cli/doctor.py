@@ -28,7 +28,7 @@ from rewardgen.core.interpreter import python_command
 from rewardgen.core.provenance import provenance, usable_cores
 from rewardgen.film.shooting import INSTALL_OPENGL, NO_OPENGL, renderer
 from rewardgen.llm.factory import make_llm
-from rewardgen.sandbox.folders import scratch_folder, sweep_scratch
+from rewardgen.sandbox.folders import scratch_folder
 from rewardgen.sandbox.limits import Limits
 from rewardgen.sandbox.selftest import escapes, layers_in_force
 from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder
@@ -67,14 +67,11 @@ def doctor(
     *,
     model: Annotated[str | None, Parameter(help="Also check this model string.")] = None,
     api_base: Annotated[str | None, Parameter(help="Address of the model's server.")] = None,
-    clean: Annotated[bool, Parameter(negative="", help="First remove leftovers of killed runs.")] = False,
     runs_dir: RunsDir = DEFAULT_RUNS_DIR,
     json: Json = False,
 ) -> int:
     """Check this machine and its sandbox."""
-    swept = sweep_scratch() if clean else []
-    checks = [Check("litter", "ok", f"removed {path}") for path in swept]
-    checks += [*_machine(), *_disk(runs_dir), *_gpu(), *_sandbox(), _films(), _keys()]
+    checks = [*_machine(), *_disk(runs_dir), *_gpu(), *_sandbox(), _films(), _keys()]
     if model is not None:
         checks.append(_model(model, api_base, runs_dir))
     failed = any(check.state == "fail" for check in checks)
