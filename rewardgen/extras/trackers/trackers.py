@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 from rewardgen.api.tracking import TRACKERS
 from rewardgen.core.errors import UsageError
@@ -22,125 +21,115 @@ PROJECT = "rewardgen"
 """Project of the runs, where a tracker has projects."""
 
 
-class Sink(Protocol):
-    """Receives numbers: a class of this kind is made of a run's folder, its id and its configuration."""
+class NumbersTracker:
+    """A `rewardgen.api.tracking.Tracker` that sends each event's numbers to a package."""
 
-    def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """Store numbers by name."""
-        ...
+    package: ClassVar[str]
 
-    def close(self, finished: bool) -> None:
-        """Write what is buffered; `finished` is False for a run that was interrupted or failed."""
-        ...
+    def __init__(self, runs_dir: Path) -> None:
+        if importlib.util.find_spec(self.package) is None:
+            hint = install_hint(self.package, pinned=self.package != "trackio")  # which wants an older Pillow
+            raise UsageError(f"`--track {self.package}` needs the package {self.package}", hint)
+        self._runs_dir = runs_dir
+        self._begun = self._finished = False
+
+    def event(self, event: Event, history: History) -> None:
+        """See `Tracker.event`."""
+        if not self._begun:
+            config = history.config.model_dump(mode="json", exclude_none=True)
+            self._begin(self._runs_dir / history.run_id, history.run_id, config)
+            self._begun = True
+        self._finished = history.summary is not None
+        for values, axis, at in numbers_of(event, history):
+            self._log(values, axis, at)
+
+    def close(self) -> None:
+        """See `Tracker.close`."""
+        if self._begun:
+            self._end()
+
+    def _begin(self, folder: Path, run_id: str, config: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+    def _log(self, values: dict[str, float], axis: str, at: float) -> None:
+        raise NotImplementedError
+
+    def _end(self) -> None:
+        """Write what is buffered; a run that is not finished was interrupted or failed."""
+        raise NotImplementedError
 
 
-class TensorBoard:
+class TensorBoard(NumbersTracker):
     """Event files in `tensorboard/` of the run's folder."""
 
-    def __init__(self, folder: Path, run_id: str, config: Mapping[str, Any]) -> None:
-        summary = importlib.import_module("tensorboard.summary")
-        self._writer = summary.Writer(str(folder / "tensorboard"))
+    package = "tensorboard"
 
-    def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """See `Sink.log`."""
+    def _begin(self, folder: Path, run_id: str, config: dict[str, Any]) -> None:
+        self._writer = importlib.import_module("tensorboard.summary").Writer(str(folder / "tensorboard"))
+
+    def _log(self, values: dict[str, float], axis: str, at: float) -> None:
         for name, value in values.items():
             self._writer.add_scalar(name, value, round(at))
 
-    def close(self, finished: bool) -> None:
-        """See `Sink.close`."""
+    def _end(self) -> None:
         self._writer.close()
 
 
-class WeightsAndBiases:
+class WeightsAndBiases(NumbersTracker):
     """A run of Weights & Biases, in `wandb/` of the folder of the runs. A resumed run continues in the same one."""
 
-    module = "wandb"
-
-    def __init__(self, folder: Path, run_id: str, config: Mapping[str, Any]) -> None:
-        self._api = importlib.import_module(self.module)
-        self._known: set[str] = set()
-        self._begin(folder, run_id, {**config})
+    package = "wandb"
 
     def _begin(self, folder: Path, run_id: str, config: dict[str, Any]) -> None:
+        self._api, self._known = importlib.import_module("wandb"), set[str]()
         beside = folder.parent  # their folder holds links, and a run's folder with links is not resumed
         self._api.init(project=PROJECT, name=run_id, id=run_id, resume="allow", dir=beside, config=config)
 
-    def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """See `Sink.log`."""
+    def _log(self, values: dict[str, float], axis: str, at: float) -> None:
         for name in values.keys() - self._known:
-            self._define(name, axis)
+            self._api.define_metric(name, step_metric=axis)
         self._known.update(values)
         self._api.log({**values, axis: at})
 
-    def _define(self, name: str, axis: str) -> None:
-        self._api.define_metric(name, step_metric=axis)
-
-    def close(self, finished: bool) -> None:
-        """See `Sink.close`."""
-        self._api.finish(exit_code=0 if finished else 1)
+    def _end(self) -> None:
+        self._api.finish(exit_code=0 if self._finished else 1)
 
 
-class Trackio(WeightsAndBiases):
+class Trackio(NumbersTracker):
     """A run of Trackio."""
 
-    module = "trackio"
+    package = "trackio"
 
     def _begin(self, folder: Path, run_id: str, config: dict[str, Any]) -> None:
+        self._api = importlib.import_module("trackio")
         self._api.init(project=PROJECT, name=run_id, resume="allow", config=config)
 
-    def _define(self, name: str, axis: str) -> None:
-        pass
+    def _log(self, values: dict[str, float], axis: str, at: float) -> None:
+        self._api.log({**values, axis: at})
 
-    def close(self, finished: bool) -> None:
-        """See `Sink.close`."""
+    def _end(self) -> None:
         self._api.finish()
 
 
-class MLflow:
+class MLflow(NumbersTracker):
     """A run of MLflow, at `MLFLOW_TRACKING_URI`. A resumed run continues in the same one."""
 
-    def __init__(self, folder: Path, run_id: str, config: Mapping[str, Any]) -> None:
+    package = "mlflow"
+
+    def _begin(self, folder: Path, run_id: str, config: dict[str, Any]) -> None:
         self._api = importlib.import_module("mlflow")
         place = [self._api.set_experiment(PROJECT).experiment_id]
         if runs := self._api.search_runs(place, f"attributes.run_name = '{run_id}'", output_format="list"):
             self._api.start_run(runs[0].info.run_id)  # its parameters cannot be changed
         else:
             self._api.start_run(run_name=run_id)
-            self._api.log_params({**config})
+            self._api.log_params(config)
 
-    def log(self, values: Mapping[str, float], axis: str, at: float) -> None:
-        """See `Sink.log`."""
-        self._api.log_metrics({**values}, step=round(at))
+    def _log(self, values: dict[str, float], axis: str, at: float) -> None:
+        self._api.log_metrics(values, step=round(at))
 
-    def close(self, finished: bool) -> None:
-        """See `Sink.close`."""
-        self._api.end_run("FINISHED" if finished else "KILLED")
-
-
-class NumbersTracker:
-    """A `rewardgen.api.tracking.Tracker` that sends each event's numbers to a sink."""
-
-    def __init__(self, package: str, sink: Callable[[Path, str, Mapping[str, Any]], Sink], runs_dir: Path) -> None:
-        if importlib.util.find_spec(package) is None:
-            hint = install_hint(package, pinned=package != "trackio")  # which wants an older Pillow
-            raise UsageError(f"`--track {package}` needs the package {package}", hint)
-        self._make, self._runs_dir = sink, runs_dir
-        self._sink: Sink | None = None
-        self._finished = False
-
-    def event(self, event: Event, history: History) -> None:
-        """See `Tracker.event`."""
-        if self._sink is None:
-            config = history.config.model_dump(mode="json", exclude_none=True)
-            self._sink = self._make(self._runs_dir / history.run_id, history.run_id, config)
-        self._finished = history.summary is not None
-        for values, axis, at in numbers_of(event, history):
-            self._sink.log(values, axis, at)
-
-    def close(self) -> None:
-        """See `Tracker.close`."""
-        if self._sink is not None:
-            self._sink.close(self._finished)
+    def _end(self) -> None:
+        self._api.end_run("FINISHED" if self._finished else "KILLED")
 
 
 def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float], str, float]]:
@@ -177,10 +166,5 @@ def numbers_of(event: Event, history: History) -> Iterator[tuple[dict[str, float
                     yield values, "seeds", row.seeds
 
 
-for _name, _sink in (
-    ("tensorboard", TensorBoard),
-    ("wandb", WeightsAndBiases),
-    ("mlflow", MLflow),
-    ("trackio", Trackio),
-):
-    TRACKERS.register(_name, partial(NumbersTracker, _name, _sink))
+for _kind in (TensorBoard, WeightsAndBiases, MLflow, Trackio):
+    TRACKERS.register(_kind.package, _kind)
