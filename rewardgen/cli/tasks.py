@@ -136,8 +136,7 @@ def _report(file: str, report: dict[str, Any]) -> Text:
         text.append(f"{position}. ", "red").append(f"{problem['what']}\n")
         text.append(f"   hint: {problem['hint']}\n" if problem["hint"] else "", "dim")
     for name, value in report["measured"].items():
-        if value != []:  # of a metric that cannot be called yet
-            text.append(f"{name.replace('_', ' ')}: ", "dim").append(f"{_plain(value)}\n")
+        text.append(f"{name.replace('_', ' ')}: ", "dim").append(f"{_plain(value)}\n")
     for note in report["notes"]:
         text.append("note: ", "yellow").append(f"{note['what']}\n").append(f"   hint: {note['hint']}\n", "dim")
     if report["printed"]:

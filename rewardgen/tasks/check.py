@@ -134,12 +134,11 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
     problems, notes, measured = checked
     probes: list[PolicyProbe] = []
     values: list[float] = []
-    measured["probes"] = []
     for name, recording in zip(("zero", "random"), recordings, strict=False):
         result = probe(task, name, recording)
         probes.append(result)
         hidden = set() if task.has_fitness else {"fitness", "success_rate", "parts"}
-        measured["probes"].append(result.model_dump(mode="json", exclude=hidden))
+        measured.setdefault("probes", []).append(result.model_dump(mode="json", exclude=hidden))
         values += measure_episodes(task, recording.episode).fitness.tolist()
         solved, best = task.solved_fitness, task.best_fitness
         if solved is not None and result.fitness >= solved:
