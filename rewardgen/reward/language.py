@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import re
 from collections.abc import Collection, Iterable, Iterator
 
@@ -70,8 +71,10 @@ class _Checker(ast.NodeVisitor):
         last = {name: node for node in ast.walk(self._tree) for name in _bound(node) if name in self._scope.rebound}
         for name in sorted(self._scope.rebound):
             self._refuse(last.get(name, self._tree), "rebinding", f"gives `{name}` two meanings", "use another name")
-        for name in _in_cycles(self._calls):
-            if name in self._scope.functions:
+        try:
+            graphlib.TopologicalSorter(self._calls).prepare()
+        except graphlib.CycleError as error:
+            for name in dict.fromkeys(error.args[1]):
                 function = self._scope.functions[name]
                 self._refuse(function, "recursion", f"has `{name}` call itself", vocabulary.WHOLE_BATCH)
         for size in misused_sizes(self._tree, frozenset(self._inputs)):
@@ -452,22 +455,6 @@ def _bound(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     yield from (name for field in ("arg", "name") if isinstance(name := getattr(node, field, None), str))
-
-
-def _in_cycles(calls: dict[str, set[str]]) -> list[str]:
-    """Return the functions that can call themselves, directly or through others, in order of definition."""
-
-    def reached(name: str) -> set[str]:
-        names: set[str] = set()
-        waiting = [*calls[name]]
-        while waiting:
-            called = waiting.pop()
-            if called not in names:
-                names.add(called)
-                waiting += calls.get(called, ())
-        return names
-
-    return [name for name in calls if name in reached(name)]
 
 
 def _is_dtype(node: ast.expr) -> bool:
