@@ -68,9 +68,8 @@ class _Checker(ast.NodeVisitor):
                 default = ("a statement", "keep imports, constants and functions there")
                 construct, instead = vocabulary.REFUSED.get(type(statement).__name__, default)
                 self._refuse(statement, "top-level-statement", f"uses {construct} outside its functions", instead)
-        last = {name: node for node in ast.walk(self._tree) for name in _bound(node) if name in self._scope.rebound}
-        for name in sorted(self._scope.rebound):
-            self._refuse(last.get(name, self._tree), "rebinding", f"gives `{name}` two meanings", "use another name")
+        for name, node in self._scope.rebound.items():
+            self._refuse(node, "rebinding", f"gives `{name}` two meanings", "use another name")
         try:
             graphlib.TopologicalSorter(self._calls).prepare()
         except graphlib.CycleError as error:
@@ -448,13 +447,6 @@ def _sign(operator: ast.operator) -> str:
 
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a piece of syntax binds."""
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-        yield node.id
-    yield from (name for field in ("arg", "name") if isinstance(name := getattr(node, field, None), str))
 
 
 def _is_dtype(node: ast.expr) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Iterator
 
 from rewardgen.reward.vocabulary import MODULE_NAMES, PREDEFINED_MODULES
@@ -18,16 +17,19 @@ class Scope:
         imports: Local name to the imported one, such as `math.pi`.
         functions: Functions and named lambdas, by name.
         variables: All other bound names, with parameters.
-        rebound: Names of functions or imports that are bound more than once.
+        rebound: Names of functions or imports that are bound more than once, with the last place.
     """
 
     def __init__(self, tree: ast.Module) -> None:
         self.imports = dict(_imports(tree))
         self.functions = dict(_functions(tree))
-        bindings = Counter(_bindings(tree))
+        bindings: dict[str, list[ast.AST]] = {}
+        for name, node in _bindings(tree):
+            bindings.setdefault(name, []).append(node)
         named = {*self.imports, *self.functions}
-        self.rebound = {name for name in named if bindings[name] > (name in self.functions)}
-        self.rebound |= set(self.functions) & set(self.imports) | {name for name in ("torch", "math") if bindings[name]}
+        twice = {name for name in named if len(bindings.get(name, ())) > (name in self.functions)}
+        twice |= self.functions.keys() & self.imports.keys() | bindings.keys() & {"torch", "math"}
+        self.rebound = {name: bindings[name][-1] for name in sorted(twice)}
         self.variables = set(bindings) - set(self.functions)
         # A variable may be called F, for a force.
         self._modules = {
@@ -73,11 +75,11 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
                     yield target.id, node.value
 
 
-def _bindings(tree: ast.Module) -> Iterator[str]:
+def _bindings(tree: ast.Module) -> Iterator[tuple[str, ast.AST]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            yield node.id
+            yield node.id, node
         elif isinstance(node, ast.arg):
-            yield node.arg
+            yield node.arg, node
         elif isinstance(node, ast.FunctionDef):
-            yield node.name
+            yield node.name, node
