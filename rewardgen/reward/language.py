@@ -199,7 +199,8 @@ class _Checker(ast.NodeVisitor):
         self._check_target(node.target)
         if isinstance(node.target, ast.Name) and node.target.id in self._seconds:
             name, first = node.target.id, self._seconds[node.target.id]
-            hint = f"write `{name} = {name} {_sign(node.op)} ...`, which makes a new tensor"
+            written = ast.unparse(ast.BinOp(node.target, node.op, node.value))[:60]
+            hint = f"write `{name} = {written}`, which makes a new tensor"
             self._refuse(node, "changes-input", f"changes `{first}` in place, which `{name}` is another name of", hint)
         self._check_operator(node, node.op)
         self.visit(node.value)
@@ -439,10 +440,6 @@ def _second_names(nodes: Iterable[ast.AST], numbers: Collection[str]) -> dict[st
             if isinstance(first, ast.Name) and first.id not in numbers:
                 seconds[node.targets[0].id] = ast.unparse(node.value)
     return seconds
-
-
-def _sign(operator: ast.operator) -> str:
-    return ast.unparse(ast.BinOp(ast.Name("x"), operator, ast.Name("x"))).strip("x ")
 
 
 def _is_docstring(node: ast.stmt) -> bool:
