@@ -141,11 +141,10 @@ def _about_tunables(function: ast.FunctionDef) -> Iterator[Finding]:
 
 
 def _number(node: ast.expr | None) -> float | None:
-    sign = 1.0
-    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        sign = -sign if isinstance(node.op, ast.USub) else sign
-        node = node.operand
-    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        value = sign * float(node.value)
-        return value if math.isfinite(value) else None
+    try:
+        value = ast.literal_eval(node) if node else None
+    except (ValueError, TypeError):
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
     return None
