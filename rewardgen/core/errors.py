@@ -1,19 +1,4 @@
-"""Errors for the user: a message and a hint with the fix. The command line prints no traceback for them.
-
-RewardgenError
-├── UsageError            exit 2   unknown task, option, file; a value out of range
-│   ├── NeedsConsent      exit 3   a question that a person must answer, and nobody is there to ask
-│   └── TaskError         exit 2   a task file that does not load or breaks its contract
-│       └── UnknownName   exit 2   an unknown name in a task file
-├── CredentialsError      exit 4   a missing or refused API key
-├── ModelError            exit 2   a language model that does not exist or refuses the request
-├── RunFolderError        exit 2   a run folder that cannot be read or written
-│   └── RunFormatError    exit 2   a run folder that another version of rewardgen made
-├── SandboxError          exit 2   a machine that lacks a layer of the sandbox, and `--sandbox strict`
-├── WorkerError           exit 1   a worker process that crashed, hung or answered out of contract
-├── MachineError          exit 1   a machine that has no room for the work, or something on it that kills workers
-└── BudgetExhausted       exit 1   the limit on cost or tokens does not allow the next call
-"""
+"""Errors for the user: a message and a hint with the fix. The command line prints no traceback for them."""
 
 from __future__ import annotations
 
