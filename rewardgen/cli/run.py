@@ -15,8 +15,9 @@ from rewardgen.cli.consent import confirm_price, foreign_run_text, require_conse
 from rewardgen.cli.output import TASK_HELP, Agree, Json, Reference, RunsDir, config_options, flag, print_json
 from rewardgen.cli.robots import ROBOT, draft
 from rewardgen.cli.watching import Memory, confirm, ended, watch
-from rewardgen.core.config import RunConfig, checked_config, read_config
+from rewardgen.core.config import EXAMPLE, RunConfig, checked_config
 from rewardgen.core.errors import UsageError
+from rewardgen.core.schema import read_toml
 from rewardgen.search import lifecycle
 from rewardgen.search.forecast import forecast, forecast_rows
 from rewardgen.search.lifecycle import EndedRun
@@ -127,7 +128,7 @@ def run(
 
 def _configuration(task: str | None, options: RunConfig, file: Path | None) -> RunConfig:
     """Merge the command line over the file over the defaults."""
-    fields = read_config(file) if file is not None else {}
+    fields = read_toml(file, EXAMPLE) if file is not None else {}
     fields |= {name: getattr(options, name) for name in options.model_fields_set - {"task"}}
     if task is not None:
         fields["task"] = task

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from rewardgen.core.errors import UsageError, did_you_mean
 from rewardgen.core.physics import parse_ranges
-from rewardgen.core.schema import Frozen, read_toml, validated
+from rewardgen.core.schema import Frozen, validated
 from rewardgen.core.sequential import MOST_SEEDS
 from rewardgen.core.text import visible
 
@@ -243,16 +243,8 @@ def options_text(config: RunConfig) -> str:
     return visible(" ".join(words))
 
 
-_EXAMPLE = "the `run.toml` in the folder of any run is an example"
-
-
-def read_config(file: Path) -> dict[str, Any]:
-    """Read the fields of a configuration from a TOML file, unchecked.
-
-    Raises:
-        UsageError: The file cannot be read, or is not TOML.
-    """
-    return read_toml(file, _EXAMPLE)
+EXAMPLE = "the `run.toml` in the folder of any run is an example"
+"""Hint on files of configurations."""
 
 
 def checked_config(fields: dict[str, Any], file: Path | None) -> RunConfig:
@@ -261,4 +253,4 @@ def checked_config(fields: dict[str, Any], file: Path | None) -> RunConfig:
     Raises:
         UsageError: A field is unknown, or has an invalid value.
     """
-    return validated(RunConfig, fields, f"{file}" if file else "the run", _EXAMPLE)
+    return validated(RunConfig, fields, f"{file}" if file else "the run", EXAMPLE)
