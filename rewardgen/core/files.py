@@ -8,14 +8,12 @@ import os
 import re
 import stat
 import tempfile
-import time
 from pathlib import Path
 
 from rewardgen.core.errors import RunFolderError
 
 _SUFFIX = ".unfinished"
 _UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(_SUFFIX))
-_YOUNG_S = 60.0
 MORE_FILES = "allow more open files, with `ulimit -n 1024`"
 """Hint for a process without free file handles."""
 
@@ -57,11 +55,6 @@ def sweep_unfinished(folder: Path) -> None:
         for path in (Path(place, name) for name in names if _UNFINISHED.fullmatch(name)):
             with contextlib.suppress(OSError):
                 path.unlink()
-
-
-def is_young(path: Path) -> bool:
-    """True if a file or folder changed within the last minute, so it may be in use."""
-    return time.time() - path.lstat().st_mtime < _YOUNG_S
 
 
 def read_plain(path: Path, most: int, start: int = 0) -> bytes:

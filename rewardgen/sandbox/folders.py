@@ -8,10 +8,11 @@ import os
 import secrets
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from rewardgen.core.files import is_young, read_plain
+from rewardgen.core.files import read_plain
 
 _LOG_BYTES = 2 << 20
 """Largest log that is kept, more than a worker may write."""
@@ -19,6 +20,8 @@ _SCRATCH = ".rewardgen-scratch-"
 _MARKER = ".rewardgen-scratch"
 """Name of a file in each scratch folder; a folder without it is somebody else's."""
 _MARK = b"rewardgen made this folder and deletes it.\n"
+_YOUNG_S = 60.0
+"""Time in which a new folder may not be locked yet [s]."""
 
 
 @contextlib.contextmanager
@@ -59,7 +62,7 @@ def _is_ours(folder: Path) -> bool:
 
 def _is_held(folder: Path) -> bool:
     """True if a process holds a folder with a lock, or may be about to."""
-    if is_young(folder):
+    if time.time() - folder.lstat().st_mtime < _YOUNG_S:
         return True
     handle = os.open(folder, os.O_RDONLY)
     try:
