@@ -90,20 +90,15 @@ class RunFolder:
 
         `scratch` may hold anything that workers left. It is not searched, but emptied before use.
         """
-        waiting = [self.path]
-        while waiting:
-            place = waiting.pop()
-            try:
-                with os.scandir(place) as scan:
-                    entries = list(scan)
-            except OSError as error:
-                raise explain_os_error(place, error) from error
-            for entry in entries:
-                path = Path(entry.path)
-                if entry.is_dir(follow_symlinks=False):
-                    waiting += [path] if path != self.scratch else []
-                elif not entry.is_file(follow_symlinks=False):
+
+        def unreadable(error: OSError) -> None:
+            raise explain_os_error(Path(error.filename), error) from error
+
+        for place, folders, files in os.walk(self.path, onerror=unreadable):
+            for path in (Path(place, name) for name in (*folders, *files)):
+                if path.is_symlink() or (path.exists() and not (path.is_dir() or path.is_file())):
                     raise _leads_out(path, "neither a file nor a folder")
+            folders[:] = [name for name in folders if Path(place, name) != self.scratch]
 
     def place_within(self, *names: str) -> Path:
         """Return a path below the run's folder that is reached through real folders only; it need not exist.
