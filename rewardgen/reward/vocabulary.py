@@ -39,13 +39,10 @@ _PURE = "pass values as parameters and return them: a reward has no state"
 REFUSED: dict[str, tuple[str, str]] = {
     "While": ("a `while` loop", WHOLE_BATCH),
     "Try": ("`try`", _GUARD),
-    "TryStar": ("`try`", _GUARD),
     "Raise": ("`raise` in an unusual way", 'write `raise ValueError("...")`'),
     "ClassDef": ("a class", "write functions: `compute_reward` and helpers"),
     "Global": ("`global`", _PURE),
-    "Nonlocal": ("`nonlocal`", _PURE),
     "Yield": ("`yield`", "return the components in one dict"),
-    "YieldFrom": ("`yield from`", "return the components in one dict"),
     "AsyncFunctionDef": ("an `async` function", "write a plain function"),
     "With": ("`with`", "drop it"),
     "Set": ("a set", "use a tuple"),
@@ -57,8 +54,6 @@ REFUSED: dict[str, tuple[str, str]] = {
         "a lambda used as a value",
         "name it first, as in `scale = lambda x: 2.0 * x`, and call it by that name",
     ),
-    "LShift": ("`<<`", "multiply by a power of two"),
-    "RShift": ("`>>`", "divide by a power of two"),
 }
 """Class name of a construct to its name in messages and the hint."""
 
@@ -249,14 +244,7 @@ INSTEAD: dict[str, str] = {
     "set": "use a tuple or a list",
     "copy": "use `.clone()`",
     "astype": "use `.float()`, `.long()` or `.bool()`",
-    "self": "take each quantity as a parameter of `compute_reward`, by its name",
-    "info": "take each quantity as a parameter of `compute_reward`, by its name",
-    "obs": "take each quantity as a parameter of `compute_reward`, by its name",
-    "is_cuda": "a reward runs on any device: drop the test",
-    "requires_grad_": "drop it: a reward is never differentiated",
-    "vmap": "write it batched: every input has the envs along its first axis",
-    "backward": "drop it: a reward is never differentiated",
-    "apply_": "write it with torch functions over the whole batch",
+    **dict.fromkeys(["self", "info", "obs"], "take each quantity as a parameter of `compute_reward`, by its name"),
     "copy_": "make a new tensor and give it a name",
 }
 """Name that models often try to its hint."""
