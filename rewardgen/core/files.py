@@ -15,7 +15,6 @@ from rewardgen.core.errors import RunFolderError
 _SUFFIX = ".unfinished"
 _UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}" + re.escape(_SUFFIX))
 MORE_FILES = "allow more open files, with `ulimit -n 1024`"
-"""Hint for a process without free file handles."""
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:

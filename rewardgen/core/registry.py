@@ -68,7 +68,6 @@ class Registry(Generic[T]):
         return tuple(self._entries)
 
     def __iter__(self) -> Iterator[T]:
-        """Yield all entries in the order of registration."""
         load_extras()
         return iter(tuple(self._entries.values()))
 

@@ -27,7 +27,6 @@ PACKAGES = {
 SHIPPED = "shipped:"
 """Prefix of a model beside the shipped tasks."""
 PACKAGE = Path(__file__).resolve().parents[1]
-"""Folder of this package."""
 
 
 def shipped(folder: Literal["envs", "prompts"]) -> Path:

@@ -115,7 +115,6 @@ class Resumption(Frozen):
     """Data of `run-resumed`."""
 
     changes: dict[Changeable, Any] = {}
-    """Fields of the configuration that the user changed."""
     generations: Annotated[int, Field(ge=1)] | None = None
     """New total of generations, if the user asked for more."""
     final_seeds: tuple[Count, ...] = ()
@@ -158,7 +157,6 @@ class FinalRow(Frozen):
     success_rate: float | None = None
     success_interval: Interval | None = None
     parts: dict[str, float] = {}
-    """Parts of the fitness by name, means over seeds."""
     human_normalised: float | None = None
     seeds: int = 0
     failure: str = ""
@@ -264,7 +262,6 @@ class History:
         """Start of the search's time limit [s]."""
         self.elapsed_s = 0.0
         self.training_s = 0.0
-        """Time spent in trainings [s]."""
         self.usage = Usage()
         self.status: Status = "running"
         self.error = ""

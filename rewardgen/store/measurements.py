@@ -172,7 +172,6 @@ class EpisodeOutcome(Frozen):
     ending: str
     """The termination cause, or `time limit`."""
     signals: dict[str, Measure] = Field(default={}, max_length=16)
-    """Readings of the task's signals by name."""
 
 
 class KeptEpisode(Frozen):
@@ -223,7 +222,6 @@ class EpisodeDigest(Frozen):
     """Rows of `episode_rows` at these times; any float."""
     components: dict[ComponentName, Readings]
     parts: FitnessParts = {}
-    """Parts of the episode's fitness by name."""
     stays: dict[str, Stay] = Field(default={}, max_length=64)
     """Stays of the variables that are 0 or 1 throughout and were ever 1."""
     swings: dict[str, Swing] = Field(default={}, max_length=MOST_ROWS)

@@ -59,7 +59,6 @@ class _ReviewMessage(Frozen):
 
 
 _MESSAGE = TypeAdapter(Annotated[_TrainingMessage | _ReviewMessage, Field(discriminator="phase")])
-"""A line of the file."""
 
 
 class LiveProgress:

@@ -14,7 +14,6 @@ class Rank(Frozen):
     estimate: float
     """Quality in the judge's own unit; higher is better."""
     standard_error: float = 0.0
-    """Standard error of the estimate."""
     freedom: int | None = None
     """Degrees of freedom of the standard error; 0 if it is unknown, None if it is exact."""
 

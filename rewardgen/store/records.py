@@ -137,7 +137,6 @@ class TaskCard(Frozen):
     learner_notes: str = ""
     """Preprocessing of observations and rewards by the learner."""
     discount: float = 0.99
-    """Discount of the learner."""
     env_steps: int = 0
     """Control steps of each training; 0 if unknown."""
     seeds: int = 0
@@ -223,7 +222,6 @@ class Training(Frozen):
     """Trainer of a run and its settings."""
 
     trainer: str
-    """Name of the trainer."""
     settings: Annotated[dict[str, Any], AfterValidator(_with_env_steps)]
     """Settings of the trainer, as JSON; each trainer checks its own."""
 

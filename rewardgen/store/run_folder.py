@@ -24,7 +24,6 @@ TRAINING = "training.json"
 _MOST_OF_TASK = 24
 """Characters of a run's id that are of its task's name."""
 MOST_POLICY_BYTES = 64 << 20
-"""Largest file of a policy [bytes]."""
 _CANDIDATE = re.compile(r"g\d+-k\d+")
 
 

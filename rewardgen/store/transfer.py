@@ -34,7 +34,6 @@ class Condition(Frozen):
     fitness: dict[int, FiniteFloat] = {}
     """Mean over the episodes by training seed; without policies that could not be measured."""
     success: dict[int, Share] = {}
-    """Success rate by training seed."""
 
 
 class ChosenRange(Frozen):
@@ -68,7 +67,6 @@ class Transfer(Frozen):
     episodes: int = Field(ge=1)
     """Episodes of each policy under each condition."""
     seeds: tuple[int, ...] = Field(min_length=1, max_length=1000)
-    """Training seeds."""
     trivial: FiniteFloat
     """Fitness of the better trivial policy with the task's own physics."""
     conditions: tuple[Condition, ...] = Field(min_length=1, max_length=100)
