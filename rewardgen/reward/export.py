@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rewardgen.core.errors import UsageError
+from rewardgen.reward import vocabulary
 from rewardgen.reward.language import check_language
 from rewardgen.reward.observation import OBSERVE, eyes_text, observed_names
 from rewardgen.reward.parsing import parse_source
 from rewardgen.reward.scope import Scope, split_module
 from rewardgen.reward.signature import read_signature
 from rewardgen.reward.stages import stage_names
-from rewardgen.reward.vocabulary import NUMPY_ELEMENTWISE, NUMPY_RENAMED, NUMPY_VALUES, PREDEFINED_MODULES
 
 _LEFT_OUT = "#: "
 """Prefix of a source line that is a comment in the file."""
@@ -129,7 +129,7 @@ def _imports(scope: Scope, tree: ast.Module) -> Iterator[str]:
 
 def _predefined(scope: Scope) -> dict[str, str]:
     bound = scope.variables | scope.functions.keys()
-    return {name: module for name, module in PREDEFINED_MODULES.items() if name not in bound}
+    return {name: module for name, module in vocabulary.PREDEFINED_MODULES.items() if name not in bound}
 
 
 def _helpers(scope: Scope, tree: ast.Module) -> Iterator[str]:
@@ -143,12 +143,8 @@ def _helpers(scope: Scope, tree: ast.Module) -> Iterator[str]:
         if name in used and dotted.split(".")[0] == "numpy"
     }
     if aliases:
-        tables = {
-            "NUMPY_ELEMENTWISE": NUMPY_ELEMENTWISE,
-            "NUMPY_RENAMED": NUMPY_RENAMED,
-            "NUMPY_VALUES": NUMPY_VALUES,
-        }
-        before = tuple(f"{name} = {table!r}" for name, table in tables.items())
+        tables = ("NUMPY_ELEMENTWISE", "NUMPY_RENAMED", "NUMPY_VALUES")
+        before = tuple(f"{name} = {getattr(vocabulary, name)!r}" for name in tables)
         yield _enclosed(_NUMPY, "numpy_aliases.py", "NUMPY", before, _NUMPY_NOTE)
         yield "\n".join(f"{name} = {dotted}" for name, dotted in sorted(aliases.items()))
 
