@@ -18,7 +18,6 @@ from rewardgen.sandbox import landlock, privileges, seccomp
 from rewardgen.sandbox.grants import worker_grants
 from rewardgen.sandbox.limits import Limits, confine
 
-_KERNEL_LAYERS = ("landlock", "seccomp")
 _HINT = (
     "`run --sandbox auto` uses the layers available, with rewards that you have read;"
     " a run from elsewhere needs every layer, see `rewardgen doctor`"
@@ -73,12 +72,16 @@ def apply(policy: Confinement) -> LayerReport:
     """
     global _applied
     mode = policy.limits.sandbox
-    _require(available(mode))
+    if mode == "strict":
+        offers = {"landlock": lambda: f"ABI {landlock.abi()}", "seccomp": _filters}
+        _require(LayerReport(mode=mode, layers=tuple(_layer(name, ask) for name, ask in offers.items())))
     steps = {"limits": _limits, "privileges": _privileges}
     if mode != "off":
         steps |= {"landlock": _landlock, "memory": _hide_memory, "seccomp": _seccomp}
     layers = [_layer(name, partial(step, policy)) for name, step in steps.items()]
-    _applied = _require(LayerReport(mode=mode, layers=tuple(layers + _switched_off(mode))))
+    if mode == "off":
+        layers += [Layer(name=name, active=False, detail="switched off") for name in ("landlock", "seccomp")]
+    _applied = _require(LayerReport(mode=mode, layers=tuple(layers)))
     return _applied
 
 
@@ -87,22 +90,11 @@ def applied() -> LayerReport | None:
     return _applied
 
 
-def available(mode: SandboxMode = "auto") -> LayerReport:
-    """Return the layers that the kernel offers, without applying them."""
-    questions = {"landlock": lambda: f"ABI {landlock.abi()}", "seccomp": _filters}
-    layers = [_layer(name, ask) for name, ask in questions.items()] if mode != "off" else _switched_off(mode)
-    return LayerReport(mode=mode, layers=tuple(layers))
-
-
 def _require(report: LayerReport) -> LayerReport:
     if report.mode == "strict" and report.missing:
         missing = "; ".join(f"{layer.name}: {layer.detail}" for layer in report.missing)
         raise SandboxError(f"the sandbox is not complete on this machine ({missing})", _HINT)
     return report
-
-
-def _switched_off(mode: SandboxMode) -> list[Layer]:
-    return [Layer(name=name, active=False, detail="switched off") for name in _KERNEL_LAYERS] if mode == "off" else []
 
 
 def _layer(name: str, step: Callable[[], str]) -> Layer:
