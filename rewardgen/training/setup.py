@@ -17,7 +17,7 @@ from rewardgen.reward.observation import eyes_text
 from rewardgen.store.records import TaskCard, TrainerSettings, Training
 from rewardgen.tasks.measure import MeasuredTask
 from rewardgen.training import trainers as _trainers  # noqa: F401  (they register themselves)
-from rewardgen.training.ppo.settings import DeviceSettings, PpoSettings
+from rewardgen.training.ppo.settings import CALM, DeviceSettings, PpoSettings
 from rewardgen.training.protocol import TRAINERS
 
 DEFAULT_TRAINER = "ppo"
@@ -101,19 +101,27 @@ def raced_settings(
     """Return all settings by name, with their trainers, among which trainings decide, `usual` first.
 
     Empty if nothing is open: for a task that has settings for its trainer, where fitness does not decide, and on a GPU,
-    where none were compared. SAC races where the user names no trainer and wants nothing that it lacks.
+    where none were compared. `calm` races where random actions end most episodes that doing nothing survives, SAC where
+    the user names no trainer and wants nothing that it lacks.
     """
     trainer = config.trainer or trainer_of(task)
     profiles, on_cpu = TRAINERS.get(trainer).profiles, getattr(usual, "device", "cpu") == "cpu"
     by_fitness = config.needs_fitness and task.card.has_fitness
     if "race" in config.ablate or trainer in task.training or not (profiles and by_fitness and on_cpu):
         return {}
-    raced = {name: usual.model_copy(update={**changes}) for name, changes in {USUAL: {}, **profiles}.items()}
+    of_task = {name: each for name, each in profiles.items() if name != CALM or _noise_ends_episodes(task.card)}
+    raced = {name: usual.model_copy(update={**changes}) for name, changes in {USUAL: {}, **of_task}.items()}
     found = {name: (trainer, settings) for name, settings in raced.items()}
     if not (config.trainer or config.bonus or task.card.choices):
         steps = max(1, usual.env_steps // _FEWER)
         found[_SAC] = _SAC, settings_for(_SAC, task, steps, randomise=config.randomise, levels=config.levels)
     return found
+
+
+def _noise_ends_episodes(card: TaskCard) -> bool:
+    """Return whether random actions end most episodes that doing nothing survives."""
+    steps = {probe.policy: probe.episode_steps for probe in card.probes}
+    return steps["random"] < steps["zero"] / 2
 
 
 def _available(device: Device | Literal["auto"]) -> Device:

@@ -122,6 +122,15 @@ def test_only_a_task_without_settings_of_its_own_leaves_them_open(tmp_path):
     assert raced_settings(RunConfig(task="point"), without, on_gpu) == {}
 
 
+def test_calm_settings_race_where_random_actions_end_episodes_that_doing_nothing_survives(tmp_path):
+    task, config = get_or_measure(point(tmp_path, OWN)), RunConfig(task="point", trainer="ppo")
+    zero, other = task.card.probes
+    for steps, names in ((120.0, ["usual", "dense", "calm"]), (900.0, ["usual", "dense"])):
+        probes = (zero.model_copy(update={"episode_steps": 1000.0}), other.model_copy(update={"episode_steps": steps}))
+        measured = task.model_copy(update={"card": task.card.model_copy(update={"probes": probes})})
+        assert list(raced_settings(config, measured, settings_for("ppo", task))) == names
+
+
 def test_first_drafts_race_with_a_seed_each_in_place_of_the_tasks_own_rewards(tmp_path):
     drafts = {f"g00-k{number}": f"# {number} of {tmp_path}" for number in range(RACE_DRAFTS + 1)}
     past = a_race(tmp_path, {USUAL: 1.0, DENSE: 2.0}, trained := [], drafts=drafts)

@@ -86,22 +86,23 @@ class PpoSettings(DeviceSettings):
         return self
 
 
-PROFILES: dict[str, dict[str, Any]] = {
-    "dense": {
-        "num_envs": 32,
-        "epochs": 8,
-        "rollout_steps": 64,
-        "minibatches": 16,
-        "learning_rate": 5e-4,
-        "value_rate": 1.0,
-        "std_rate": 1.0,
-        "initial_std": 0.6,
-        "max_grad_norm": 0.5,
-        "recompute_advantages": True,
-    }
+_DENSE = {
+    "num_envs": 32,
+    "epochs": 8,
+    "rollout_steps": 64,
+    "minibatches": 16,
+    "learning_rate": 5e-4,
+    "value_rate": 1.0,
+    "std_rate": 1.0,
+    "initial_std": 0.6,
+    "max_grad_norm": 0.5,
+    "recompute_advantages": True,
 }
+CALM = "calm"
+PROFILES: dict[str, dict[str, Any]] = {"dense": _DENSE, CALM: {**_DENSE, "initial_std": 0.2}}
 """Changes of the settings by name, which suit other tasks than the defaults do; docs/performance.md compares them.
-`dense`: small steps, six times as many for each sample, by a policy that explores less widely and narrows early."""
+`dense`: small steps, six times as many for each sample, by a policy that explores less widely and narrows early.
+`calm`: the same with little noise, for robots that random actions throw over."""
 
 
 PpoJob = TrainJob[PpoSettings]
