@@ -216,6 +216,8 @@ class SketchResult(Frozen):
     parts: dict[str, float] = {}
     steps: int
     terminated: bool
+    faults: tuple[Text, ...] = ()
+    """Contradictions within the sketch itself."""
     course: dict[str, tuple[float, ...]] = {}
     """Values of the sketched variables at some steps."""
 
