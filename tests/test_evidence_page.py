@@ -25,7 +25,6 @@ def runs():
     return read(FOLDERS)
 
 
-@pytest.mark.slow
 def test_the_tables_are_those_of_the_runs(runs):
     assert PAGE.read_text() == with_tables(PAGE.read_text(), tables(runs)), "run `python -m docs.study`"
     assert BOARD.read_text() == with_tables(BOARD.read_text(), {"board": board(runs)}), "run `python -m docs.study`"

@@ -217,7 +217,7 @@ class SketchResult(Frozen):
     steps: int
     terminated: bool
     faults: tuple[Text, ...] = ()
-    """Contradictions within the sketch itself."""
+    """Contradictions within the sketch itself; none today, but trials kept from earlier hold the field."""
     course: dict[str, tuple[float, ...]] = {}
     """Values of the sketched variables at some steps."""
 
