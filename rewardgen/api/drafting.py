@@ -53,7 +53,7 @@ class TaskDraft(NamedTuple):
             update={
                 "task": str(self.file),
                 "goal": config.goal or self.drafted.words,
-                "max_cost": None if cost is None else max(0.0, cost - (self.usage.cost_usd or 0.0)),
+                "max_cost": None if cost is None else round(max(0.0, cost - (self.usage.cost_usd or 0.0)), 6),
                 "max_tokens": None if most_tokens is None else max(0, most_tokens - self.usage.tokens),
             }
         )
