@@ -1,6 +1,7 @@
 """All layers of a worker together: no attempt has an effect, jobs work as before, and what is missing is said."""
 
 import os
+import re
 import resource
 import sys
 import time
@@ -87,7 +88,8 @@ def test_what_was_not_imported_before_can_be_imported_when_confined(world):
 
 @needs_all_layers
 def test_threads_are_bounded_by_the_memory_of_their_stacks(world):
-    policy = Confinement(folder=world.scratch, limits=Limits(memory_bytes=2 << 30))
+    data_kib = int(re.search(r"VmData:\s*(\d+)", Path("/proc/self/status").read_text())[1])  # the child has it too
+    policy = Confinement(folder=world.scratch, limits=Limits(memory_bytes=(data_kib << 10) + (1 << 30)))
     outcome = in_child(confined(policy), lambda: start_threads(400))
     assert 8 < outcome.answer < 400
     assert in_child(confined(Confinement(folder=world.scratch)), lambda: start_threads(16)).answer == 16
