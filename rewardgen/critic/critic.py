@@ -147,8 +147,7 @@ class Critic:
 def check_form(candidate: Candidate, card: TaskCard) -> tuple[Finding, ...]:
     """Return the rejections of a candidate by its text: no code, not in the language, or unknown inputs."""
     if candidate.failure:
-        hint = "answer with one Python block that defines `compute_reward`"
-        return (Finding(gate="parse", detector="no-code", severity="reject", message=candidate.failure, hint=hint),)
+        return (Finding(gate="parse", detector="no-code", severity="reject", message=candidate.failure),)
     language = check_language(candidate.source)
     if any(finding.gate == "parse" for finding in language):
         return language

@@ -216,9 +216,9 @@ def measurement_problems(task: Task, episode: Episode, together: int = 1) -> lis
     if not _equal(measures, measure_episodes(task, _with_other_padding(episode))):
         hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each env's length"
         problems.append(Problem("fitness or success reads steps after an episode's end", hint))
-    half = len(measures.fitness) // together // 2 * together
-    first = measures._replace(fitness=measures.fitness[:half], success=measures.success[:half])
-    if not _equal(first, measure_episodes(task, episode.of_envs(slice(half)))):
+    later = slice(len(measures.fitness) // together // 2 * together, None)  # without the first env, which code may name
+    half = measures._replace(fitness=measures.fitness[later], success=measures.success[later])
+    if not _equal(half, measure_episodes(task, episode.of_envs(later))):
         hint = "reduce over steps only, never over envs"
         problems.append(Problem("the fitness or success of an env depends on the envs beside it", hint))
     return problems
@@ -460,7 +460,8 @@ def _form_problems(program: OwnProgram, names: Sequence[str]) -> list[Problem]:
 
 def _value_faults(program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
     """Find a failure, and a component of one env that depends on the others."""
-    rows = torch.arange(1 + len(next(iter(inputs.values()))) // 2)
+    count = len(next(iter(inputs.values())))
+    rows = torch.arange(count // 2, count)  # without the first env, which code may name
     try:
         reward = compile_reward(program.source)
         among, alone = (price_rows(reward, part) for part in (inputs, {name: inputs[name][rows] for name in inputs}))

@@ -117,6 +117,7 @@ MISTAKES = {
         "`episode.mean`",
     ),
     "a fitness that compares envs": ([(FITNESS, f"{FITNESS} + episode.last(episode['position']).max()")], "depends on the envs beside it", "axis 0"),
+    "a fitness that asks the first env": ([(FITNESS, f"if episode['position'][0, 0] > 0.0:\n            return 0.0 * episode.lengths\n        {FITNESS}")], "depends on the envs beside it", "never over envs"),
     "a fitness of nothing": ([(FITNESS, FITNESS.replace("< 0.1", "> 9.9"))], "the fitness is 0 in all 16 episodes", "grows on the way there"),
     "a success that is a number": ([(SUCCESS, SUCCESS.replace("& ~episode.terminated", "* 1.0"))], "`success` has type torch.float32", "return a comparison"),
     # Rewards and declarations for the critic.
