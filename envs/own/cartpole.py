@@ -61,7 +61,7 @@ class Cartpole(MujocoTask):
         }
 
     def observe(self, sim, variables):
-        """Cart position and velocity, sine and cosine of the pole's angle, and the pole's angular velocity."""
+        """Sine of the pole's angle, the cart's position, the angle's cosine, and the velocities of cart and pole."""
         names = ("cart_position", "pole_upright", "cart_velocity", "pole_velocity")
         return torch.stack((variables["pole_angle"].sin(), *(variables[name] for name in names)), 1)
 

@@ -54,7 +54,7 @@ class Quadcopter(MujocoTask):
         return *state, {"mark": state[0][:, :3] + away}
 
     def observe(self, sim, variables):
-        """The way to the mark, the drone's orientation as a quaternion, its velocity and its spin."""
+        """The drone's orientation as a quaternion, the way to the mark, the drone's velocity and its spin."""
         return torch.cat((sim.qpos[:, 3:7], *(variables[name] for name in ("to_mark", "velocity", "spin"))), 1)
 
     def fitness(self, episode):

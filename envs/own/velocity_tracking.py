@@ -77,7 +77,10 @@ class VelocityTracking(MujocoTask):
         }
 
     def observe(self, sim, variables):
-        """The command, the torso's velocities, which way is up in its frame, joint angles and their velocities."""
+        """Commanded and own velocity, joint angles, commanded turning, vertical velocity, which way is up, and motions.
+
+        Up is in the torso's frame; the motions are a quarter of its angular velocity and a tenth of the joints'.
+        """
         told = [variables[name] for name in ("command", "velocity", "joint_position")]
         single = [variables[name] for name in ("command_turning", "z_velocity")]
         return torch.cat(

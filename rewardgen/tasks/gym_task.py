@@ -60,7 +60,7 @@ MOST_LOOKED_AT = 1000
 _MOST_STATES, _STARTS = 50, 5
 """States of the first episode, and starts of others, from which changing quantities are found."""
 _STANDING = 1e-4
-_SIMULATORS = {"gymnasium.envs.mujoco.": "mujoco", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
+_SIMULATORS = {"gymnasium.envs.mujoco.": "gymnasium[mujoco]", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
 _OF_MODELS = ("model", "reset", "observe", "terminated", "ends", "edit_model", "scripted", "metric")
 """Members of tasks on MuJoCo models, which nothing reads in a task on an environment."""
 

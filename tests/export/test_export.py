@@ -240,6 +240,7 @@ for expected in observations:
     seen, reward, *ends, _ = env.step(model.predict(seen, deterministic=True)[0])
     paid.append(reward)
 assert any(ends) and abs(sum(paid) - fitness) < 1e-3 * abs(fitness), (sum(paid), fitness)
+ALGORITHM.load("sb3/policy.zip", env=env, custom_objects=SPACES)  # as if to train it further
 """
 GYM_RUNS = {
     "ppo": ("CartPole-v1", "def compute_reward(pole_angle):\n    return {'up': -pole_angle.abs()}\n"),
@@ -264,7 +265,8 @@ def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_thos
     algorithm = {"rsl-rl": "PPO"}.get(trainer, trainer.removeprefix("sb3-").upper())
     with np.load(tmp_path / "gymnasium" / "expected.npz") as file:
         seed = start_seed(int(file["seed"]), 0, 0)
-    words = {"ALGORITHM": algorithm, "SEED": str(seed), '"ID"': f'"{id}"'}
+    told_spaces = re.search(r"spaces = (.*)", (tmp_path / "sb3" / "README.md").read_text())
+    words = {"ALGORITHM": algorithm, "SEED": str(seed), '"ID"': f'"{id}"', "SPACES": told_spaces[1]}
     script = re.sub("|".join(words), lambda match: words[match[0]], GYM_SCRIPT)
     told = python("-c", script, cwd=tmp_path)
     assert "equals the run: rewards" in told and "the policy acts as in the run" in told

@@ -227,6 +227,10 @@ def test_an_environment_by_its_id_becomes_a_task_file_that_is_found_again():
     assert load_task(str(path)).path.stem == "Pendulum-v1"
 
 
+def test_an_environment_on_mujoco_needs_what_gymnasium_imports_for_it():
+    assert load_task("Reacher-v5").packages() == ["gymnasium[mujoco]"]
+
+
 @pytest.mark.parametrize(
     ("reference", "message", "hint"),
     [
