@@ -107,7 +107,7 @@ class ManipulatorBringBall(MujocoTask):
         }
 
     def observe(self, sim, variables):
-        """The arm's joints, the touch, place and turn of hand and ball, the ball's velocity, and the target: 44 numbers."""
+        """The arm's joints, touch, place and turn of hand and ball, the ball's velocity, the target: 44 numbers."""
         joints, bodies = variables["joint_position"], sim.constant([sim.body(name) for name in BODIES])
         turned = torch.stack((joints.sin(), joints.cos()), 2).flatten(1)
         poses = torch.cat((sim.field("xpos")[:, bodies, ::2], sim.field("xquat")[:, bodies, ::2]), 2)
