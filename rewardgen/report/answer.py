@@ -74,6 +74,8 @@ def answer_of(history: History, status: Status) -> FirstScreen:
     sure = f"Measured on {seeds}, in a process that never loads generated code. Brackets hold 95 % intervals."
     if not history.has_fitness:
         sure = f"Trained on {count(row.seeds, 'fresh seed')}. The task has no fitness: look at the films."
+    if row.fitness and row.seeds > 2:
+        sure += " Fitness is the interquartile mean of the seeds; differences are of their plain means."
     sure += " With a single seed, any of this may be noise." if row.seeds == 1 else ""
     return answer._replace(headline=headline, tone=tone, facts=tuple(_facts(history, row)), sure=sure)
 
@@ -92,14 +94,16 @@ def _criterion(success: str) -> str:
 
 def _unfinished(history: History, status: Status) -> tuple[str, Tone]:
     best = history.best()
-    leader = "no candidate has been trained yet"
+    leader = "no candidate leads yet" if history.trained else "no candidate has been trained yet"
     if best and best.fitness is not None:
         merit = f" with a fitness of {number(best.fitness)}" if history.has_fitness else ""
         leader = f"{best.candidate.id} leads the search{merit}"
     if status == "failed":
         return f"The run failed: {history.error}.", "bad"
-    state = "Interrupted" if status == "interrupted" else "Still searching"
-    state = f"{state}, in the finals" if history.finalists else state
+    if status == "interrupted":
+        state = "Interrupted in the finals" if history.finalists else "Interrupted"
+    else:
+        state = "In the finals" if history.finalists else "Still searching"
     return f"{state}: {leader}.", "open"
 
 

@@ -35,12 +35,12 @@ def compare_html(
     `remarks` are on differences that make them incomparable; an unknown distance is the reason why it is unknown.
     """
     names = names_of(facts)
-    phase: Phase = "final" if all(_result(side, "final") for side in sides) else "search"
+    phase = _phase(sides)
     results = [_result(side, phase) for side in sides]
     apart: list[dict[str, Any]] = []
-    for name, side, result, distance in zip(names[1:], sides[1:], results[1:], distances, strict=True):
+    for name, side, distance in zip(names[1:], sides[1:], distances, strict=True):
         alike = _task(side) == _task(sides[0])
-        difference, tone = _difference(names[0], name, results[0], result) if alike else _UNLIKE
+        difference, tone = _difference(names[0], name, sides[0], side) if alike else _UNLIKE
         known = not isinstance(distance, str)
         apart.append(
             {
@@ -59,17 +59,21 @@ def compare_html(
         "rows": fact_rows(facts),
         "remarks": remarks,
         "apart": apart,
-        "phase": "the fresh seeds" if phase == "final" else "the seeds of the search",
         "scale": DISTANCE_SCALE,
     }
     return render_page("compare", data | {"diffs": [each["diff"] for each in apart]}, ("compare.js",), **values)
 
 
+_SEEDS: dict[Phase, str] = {"final": "fresh seeds", "search": "the seeds of the search"}
 _UNLIKE = ("They are of different tasks.", "open")
 
 
 def _task(side: Reference) -> str:
     return side.history.card.name
+
+
+def _phase(sides: Sequence[Reference]) -> Phase:
+    return "final" if all(_result(side, "final") for side in sides) else "search"
 
 
 def _result(side: Reference, phase: Phase) -> CandidateResult | None:
@@ -91,17 +95,17 @@ def _curves(name: str, result: CandidateResult | None) -> dict[str, Any]:
     }
 
 
-def _difference(
-    first: str, other: str, one: CandidateResult | None, another: CandidateResult | None
-) -> tuple[str, str]:
+def _difference(first: str, other: str, one: Reference, another: Reference) -> tuple[str, str]:
     """The difference of the other side's fitness in words, and its tone."""
-    if not (one or another):
+    phase = _phase((one, another))
+    results = [_result(side, phase) for side in (another, one)]
+    if not any(results):
         return f"{other} and {first} have no fitness to compare.", "open"
-    values, bar = ([*result.by_seed.values()] if result else [] for result in (another, one))
+    values, bar = ([*result.by_seed.values()] if result else [] for result in results)
     if min(len(values), len(bar)) < 2:
         return f"{other} and {first} cannot be compared: that takes two seeds of each.", "open"
     interval = difference_interval(values, bar)
-    difference = with_interval(interval).replace("-", "−")
+    difference = f"{with_interval(interval)} on {_SEEDS[phase]}".replace("-", "−")
     if interval.low <= 0.0 <= interval.high:
         most = number(max(-interval.low, interval.high))
         return f"{other} is within noise of {first}: {difference}, no difference larger than {most}.", "mixed"

@@ -67,8 +67,8 @@ def packed(data: Any) -> str:
 
 
 def rounded(value: float | None) -> float | None:
-    """A number with four significant digits; None for infinite values and NaN, which JSON lacks."""
-    return None if value is None or not math.isfinite(value) else float(f"{value:.4g}")
+    """A number with six significant digits; None for infinite values and NaN, which JSON lacks."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.6g}")
 
 
 def _as_json(data: Any) -> str:

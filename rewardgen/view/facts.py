@@ -110,7 +110,7 @@ def run_facts(folder: RunFolder, history: History) -> RunFacts:
         env_steps=training.env_steps,
         env_steps_in_all=history.spent_steps,
         tokens=usage.tokens,
-        cost_usd=usage.cost_usd,
+        cost_usd=None if usage.calls and not usage.tokens else usage.cost_usd,
         elapsed_s=history.elapsed_s,
         **_best(history),
     )

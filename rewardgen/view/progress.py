@@ -41,9 +41,11 @@ class View(NamedTuple):
     done: float = 0.0
     """Estimated share of the run's trainings that are done."""
     remaining_s: float | None = None
-    """Estimated time to the end, without waiting at a mailbox; None before the first evaluations."""
+    """Estimated time to the end, without waiting for a mailbox or a person; None before the first evaluations."""
     mailbox: Path | None = None
     """Folder of requests that wait for replies, if the model is a mailbox."""
+    person: bool = False
+    """True if a person compares the films."""
 
     films: bool = False
     """True if films are made after the end."""
@@ -61,7 +63,7 @@ class View(NamedTuple):
         """Time left in words, some seconds after the view was made; empty while unknown."""
         if self.remaining_s is None:
             return ""
-        if self.mailbox:
+        if self.mailbox or self.person:
             return f"{roughly(self.remaining_s)} of training"
         return f"{roughly(max(0.0, self.remaining_s - since_s))} left{', then films' if self.films else ''}"
 
@@ -100,6 +102,7 @@ def view(history: History, live: Live, since_s: float = 0.0) -> View:
         done=done,
         remaining_s=remaining_s,
         mailbox=Path(mailboxes[0]) if mailboxes else None,
+        person=config.judge.startswith("human"),
         films=config.films,
     )
 

@@ -12,6 +12,7 @@ from rewardgen.core.config import RunConfig, options_text
 from rewardgen.critic.sandboxed import RewardPair
 from rewardgen.sim.transitions import save_transitions
 from rewardgen.store.history import History
+from rewardgen.store.messages import Usage
 from rewardgen.store.run_folder import RunFolder
 from rewardgen.ui.show import comparison_page, distance_page
 from rewardgen.view.facts import candidate_facts, notes, run_facts
@@ -51,6 +52,14 @@ def page(renderable, width=100):
 
 def facts(id=RUN_ID, history=None):
     return run_facts(RunFolder(Path(id)), history or until("finished"))
+
+
+def test_a_price_that_was_not_counted_is_not_nothing():
+    unpriced = until("finished")
+    unpriced.usage = Usage(calls=14)
+    told = page(comparison_page([facts(), facts(OTHER_ID, unpriced)], [], []))
+    cost = next(line for line in told.splitlines() if line.startswith("cost"))
+    assert "$0.21" in cost and "price unknown" in cost and "$0.00" not in cost
 
 
 def pages():
