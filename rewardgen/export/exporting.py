@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from importlib.metadata import requires
 from importlib.util import find_spec
 from itertools import groupby
 from operator import attrgetter, eq, itemgetter
@@ -21,6 +22,7 @@ from typing import Any, NamedTuple
 from rewardgen import __version__
 from rewardgen.core.config import RunConfig
 from rewardgen.core.errors import RewardgenError, UsageError
+from rewardgen.core.extras import DISTRIBUTION
 from rewardgen.core.files import read_plain, write_atomic
 from rewardgen.core.formatting import count, number, percent
 from rewardgen.core.registry import Registry
@@ -114,6 +116,10 @@ class Export(NamedTuple):
     """Packages that the files import."""
 
 
+_CHOICES = {
+    "policy.zip": "`action` is the number of the chosen option, counted from 0: one for each choice.",
+    "policy.onnx": "Of each choice, `actions` has 1 for the chosen option and 0 for the others.",
+}
 KINDS: Registry[Callable[[Exported], Export]] = Registry("kind of export")
 
 
@@ -158,7 +164,7 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
         *_trained_otherwise(exported.history.config),
         f"## Results\n\n{_results(exported.history, exported.id)}\n",
         f"## Use\n\n{export.use}\n",
-        f"## Tests\n\n{export.tested} Needs {', '.join(export.needs)}.\n",
+        f"## Tests\n\n{export.tested} Needs Python 3.11 or later, {', '.join(map(_bounded, export.needs))}.\n",
         f"## Task\n\nA control step takes {card.control_step_s:g} s; an episode has {card.episode_steps} steps.\n",
         "| variable | unit | parts | meaning |\n|---|---|---|---|",
         *(f"| {' | '.join(row)} |" for row in cells),
@@ -166,6 +172,12 @@ def _readme(exported: Exported, kind: str, export: Export) -> str:
         f"{fenced(objective, 'text')}\n",
     ]
     return "\n".join(lines)
+
+
+def _bounded(package: str) -> str:
+    """Add the versions that rewardgen itself needs to the name of a package."""
+    stated = [re.match(r"([\w.-]+)(?:\[.*?\])?([^;]*)", text) for text in requires(DISTRIBUTION) or ()]
+    return package + {each[1]: each[2].strip() for each in stated if each}.get(package.partition("[")[0], "")
 
 
 def _trained_otherwise(config: RunConfig) -> Iterator[str]:
@@ -239,10 +251,11 @@ def _torch(exported: Exported) -> Export:
     if exported.folder.transitions.is_file():
         rows, _ = _priced(exported, exported.folder.transitions)
         tested = f"`reward.py` equals the run in {rows} recorded transitions, to 1e-6."
-    call = "reward, components = reward_and_components(inputs)"
+    call, rows = "reward, components = reward_and_components(inputs)", "N steps"
     if stage_names(exported.source):
         call = "reward, components, stage = reward_and_components(inputs, stage)  # stage None where episodes begin"
-    use = _use("torch.md", CALL=call)
+        rows = "one step of N environments"
+    use = _use("torch.md", CALL=call, ROWS=rows)
     if exported.eyes:
         use += f"\n\n{exported.eyes} `seen_besides(inputs, stage)` computes them, from the inputs of `SEES`."
     return Export(files, use, tested, ("torch",))
@@ -261,15 +274,15 @@ def _acting(exported: Exported, name: str, use: str, *needs: str) -> Export:
     answer, folder = exported.work(_POLICY, **payload, algorithm=exported.algorithm)
     _require_same(name, answer["difference"], 1e-4)
     tested = f"The actions equal the run's for 256 observations, to {answer['difference']:.1g}."
-    use = "\n\n".join(filter(None, (use, exported.eyes)))
+    if exported.eyes:
+        use += f"\n\n{exported.eyes} `seen_besides` of an export `--as torch` computes them."
+    if exported.card.choices:
+        use += f"\n\n{_CHOICES[name]}"
     return Export({name: read_plain(folder / name, MOST_BYTES)}, use, tested, needs)
 
 
 def _sb3(exported: Exported) -> Export:
-    use = _use("sb3.md", ALGORITHM=exported.algorithm)
-    if exported.card.choices:
-        use += "\n\n`action` is the number of the chosen option, counted from 0: one for each choice."
-    return _acting(exported, "policy.zip", use, "stable-baselines3")
+    return _acting(exported, "policy.zip", _use("sb3.md", ALGORITHM=exported.algorithm), "stable-baselines3")
 
 
 def _onnx(exported: Exported) -> Export:
@@ -308,7 +321,7 @@ def _gymnasium(exported: Exported) -> Export:
     files |= {
         "check.py": _shipped("check.py", PACKAGE=package),
         EXPECTED: _episode(folder / EXPECTED, priced),
-        "requirements.txt": "".join(f"{name}\n" for name in needs),
+        "requirements.txt": "".join(f"{_bounded(name)}\n" for name in needs),
     }
     if policy and exported.policy:
         files |= {"policy.npz": read_plain(exported.policy, MOST_POLICY_BYTES), "policy.py": loader}

@@ -271,10 +271,13 @@ def _write_sb3(network: _Network, path: Path, discount: float, algorithm: str, o
     else:
         _put(layers, target.actor.mu)
         _put(layers, target.actor_target.mu)
+    if algorithm != "PPO":
+        model.buffer_size = 1_000_000  # for further training; none of it is needed here
     content = io.BytesIO()
     model.save(content)
     write_atomic(path, content.getvalue())
-    loaded = getattr(stable_baselines3, algorithm).load(path, device="cpu")
+    small = {"buffer_size": 1} if algorithm != "PPO" else {}
+    loaded = getattr(stable_baselines3, algorithm).load(path, device="cpu", custom_objects=small)
     return torch.from_numpy(loaded.predict(observations.numpy(), deterministic=True)[0])
 
 

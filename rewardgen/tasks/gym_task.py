@@ -211,9 +211,12 @@ class GymTask(Task):
             success = f"What the environment itself calls success (`{facts.success}`), in the last step of the episode."
         elif self._threshold is not None:
             success = f"The environment's own return is at least {self._threshold:g}, from which it counts as solved."
+        parts = facts.space.items() if isinstance(facts.space, spaces.Dict) else ()
+        listed = ", ".join(f"{key} ({spaces.flatdim(part)})" for key, part in parts)
+        order = f", in this order: {listed}" if listed else ""
         return {
             "reset": "As the environment itself begins an episode.",
-            "observe": f"The environment's own observation, {spaces.flatdim(facts.space)} numbers.",
+            "observe": f"The environment's own observation, {spaces.flatdim(facts.space)} numbers{order}.",
             "terminated": "The environment itself may end an episode.",
             "success": success,
             "fitness": "The environment's own return: the sum of its rewards over the episode.",

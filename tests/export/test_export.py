@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import stable_baselines3
 import torch
 
 from rewardgen.cli.app import main
@@ -123,6 +124,12 @@ def test_the_reward_alone_needs_nothing_but_torch(used):
     place, told = used
     assert "the reward needs torch alone" in told
     assert "equals the run in" in (place / "as-torch" / "README.md").read_text()
+
+
+def test_an_export_asks_for_the_versions_that_rewardgen_asks_for(used):
+    place, _ = used
+    assert "\nmujoco>=3." in (place / "as-gymnasium" / "requirements.txt").read_text()
+    assert "stable-baselines3>=2." in (place / "as-sb3" / "README.md").read_text()
 
 
 def test_whole_episodes_of_the_environment_are_those_of_the_run(used):
@@ -265,6 +272,9 @@ def test_whole_episodes_of_gymnasium_with_what_stable_baselines_learned_are_thos
     algorithm = {"rsl-rl": "PPO"}.get(trainer, trainer.removeprefix("sb3-").upper())
     with np.load(tmp_path / "gymnasium" / "expected.npz") as file:
         seed = start_seed(int(file["seed"]), 0, 0)
+    if algorithm != "PPO":
+        saved = getattr(stable_baselines3, algorithm).load(tmp_path / "sb3" / "policy.zip")
+        assert saved.buffer_size == 1_000_000  # else training goes on with a memory of nothing
     told_spaces = re.search(r"spaces = (.*)", (tmp_path / "sb3" / "README.md").read_text())
     words = {"ALGORITHM": algorithm, "SEED": str(seed), '"ID"': f'"{id}"', "SPACES": told_spaces[1]}
     script = re.sub("|".join(words), lambda match: words[match[0]], GYM_SCRIPT)

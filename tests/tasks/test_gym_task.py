@@ -291,6 +291,7 @@ class Reach(Slide):
 """
     task = load_task(own(tmp_path, further=reached))
     assert {name: each.shape for name, each in task.declared().items()} == {"gap": (), "goal": (2,), "mode": (3,)}
+    assert first_paragraph(task, "observe").endswith("5 numbers, in this order: goal (2), mode (3).")
     envs = task.make_envs([0], 1)
     assert envs.reset().shape == (1, 5)  # words are no numbers
     step = envs.step(torch.zeros(1, 1))

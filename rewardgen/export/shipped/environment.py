@@ -62,5 +62,4 @@ class _Paid:
         return _reward.seen_besides(inputs, None if bool(inputs["episode_begins"]) else self._stage)
 
 
-if ENV_ID not in gymnasium.registry:
-    gymnasium.register(ENV_ID, entry_point=make_env, disable_env_checker=True)
+gymnasium.register(ENV_ID, entry_point=make_env, disable_env_checker=True)  # warns if another package has the name
