@@ -55,7 +55,7 @@ class StackTwo(MujocoTask):
         return {"opening": 0.05 + sim.qpos[:, 2] + sim.qpos[:, 3]}
 
     def observe(self, sim, variables):
-        """Along x and z: gripper, its velocity, ways to the upper box and from lower to upper, its velocity; fingers."""
+        """Along x and z: gripper, its velocity, the way to the upper box and from the lower, its velocity; fingers."""
         flat = [variables[name][:, ::2] for name in ("grip", "grip_velocity", "to_upper", "stack", "upper_velocity")]
         single = [10.0 * variables["opening"], variables["left_touch"], variables["right_touch"], variables["upright"]]
         return torch.cat((*flat, torch.stack(single, 1)), 1)
