@@ -24,6 +24,7 @@ from docs.study_runs import (
 from docs.study_tables import was_worth_training
 from rewardgen.store.records import Gate
 
+_DASHES = {"human": ":", "sparse": "--"}
 _COLOURS = {"human": "#777777", "sparse": "#bbbbbb", "evolve": "#1f5fa8", "best-of-n": "#d98a1f", "built-in": "#5a9e4b"}
 _GATES = get_args(Gate)
 
@@ -76,7 +77,7 @@ def _draw_fitness(runs: Sequence[StudyRun]) -> Figure:
                 rows = [own_row([run for run in here if run.seed == seed], name) for _, seed in cells_of(here)]
             found = [row.fitness for row in rows if row and row.fitness]
             for number_of, each in enumerate(found):
-                y, colour = place + 0.2 * (number_of - (len(found) - 1) / 2), _COLOURS[name]
+                y, colour = place - 0.2 * (number_of - (len(found) - 1) / 2), _COLOURS[name]
                 axis.plot([each.low, each.high], [y, y], color=colour, linewidth=1.5)
                 axis.plot([each.value], [y], "o", color=colour, markersize=4)
         axis.set_yticks(range(len(_COLOURS)), reversed(_COLOURS))
@@ -100,12 +101,13 @@ def _draw_course(runs: Sequence[StudyRun]) -> Figure:
             axis.plot(*zip(*points, strict=True), color=_COLOURS[run.way], drawstyle="steps-post", linewidth=1.5)
         for name in ("human", "sparse"):
             for value in {search_fitness(run, name) for run in here} - {None}:
-                axis.axhline(value, color=_COLOURS[name], linestyle=":", linewidth=1)  # pyright: ignore[reportArgumentType]
+                axis.axhline(value, color=_COLOURS[name], linestyle=_DASHES[name], linewidth=1)  # pyright: ignore[reportArgumentType]
         axis.set_xlabel("candidates", fontsize=8)
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     for name, colour in _COLOURS.items():
-        axes[0].plot([], [], color=colour, label=name, linestyle="-" if name in WAYS else ":")
-    axes[0].legend(fontsize=7, frameon=False)
+        axes[0].plot([], [], color=colour, label=name, linestyle=_DASHES.get(name, "-"))
+    axes[0].set_ylabel("fitness", fontsize=8)
+    figure.legend(fontsize=8, frameon=False, loc="outside upper center", ncols=len(_COLOURS))
     return figure
 
 
