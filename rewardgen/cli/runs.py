@@ -25,6 +25,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, li
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, comparison_page, distance_page, run_page
 from rewardgen.ui.tables import plain_table
+from rewardgen.view.differences import differences
 from rewardgen.view.facts import candidate_facts, lineage, notes, parent_diffs, read_facts, run_facts
 from rewardgen.view.reference import Reference as Side
 from rewardgen.view.reference import find_reference, require_candidate
@@ -161,16 +162,19 @@ def compare(
     runs = [run_facts(side.folder, side.history) for side in sides]
     candidates = [candidate_facts(side.folder.id, side.history, side.candidate) for side in sides] if named else []
     measured = [_measured(sides[0], side) for side in sides[1:]] if rewards else []
+    shown = candidates or runs
+    told = [text for text, tone in differences(sides, shown) if tone != "open"]
     if page is not None:
         distances = measured or [_measured_if_possible(sides[0], side) for side in sides[1:]]
-        write_atomic(page, compare_html(sides, candidates or runs, remarks, distances))
+        write_atomic(page, compare_html(sides, shown, remarks, distances))
     if json:
         data = {"runs": [run._asdict() for run in runs], "notes": remarks, "page": str(page) if page else None}
+        data["differences"] = told
         data["candidates"] = [candidate._asdict() for candidate in candidates] or None
         print_json(data | {"rewards": _distances(sides, measured)})
         return 0
     console = results()
-    console.print(comparison_page(candidates or runs, [side.source for side in sides] if named else [], remarks))
+    console.print(comparison_page(shown, [side.source for side in sides] if named else [], remarks, told))
     for side, comparison in zip(sides[1:], measured, strict=False):
         title = f"Rewards of {sides[0].candidate} and {side.candidate}" if more else "Rewards"
         console.print(distance_page(comparison, title))

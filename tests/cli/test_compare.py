@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,13 @@ def test_two_candidates_stand_side_by_side_with_the_change_of_their_code():
     assert "crossover of g00-k2 and g00-k1" in text
     assert "component `upright` is nan" in " ".join(text.split())
     assert "-    effort = -0.001" in text and "+    effort = -0.003" in text
+
+
+def test_the_difference_is_told_on_the_seeds_that_both_sides_have(rewardgen, finished_run):
+    done = rewardgen("runs", "compare", f"{RUN_ID}:g01-k5", "latest:human", "latest:g00-k1")
+    told = " ".join(done.stdout.split())
+    assert re.search(r"human is (better than|worse than|within noise of) g01-k5: [^:]* on fresh seeds", told)
+    assert re.search(r"g00-k1 is worse than g01-k5: [^:]* on the seeds of the search", told)
 
 
 def test_components_that_only_one_reward_has_have_no_distance():
