@@ -203,7 +203,10 @@ def _facts(history: History, row: FinalRow) -> list[Fact]:
     words, tone = answers[judgement.answer]
     about = judgement.why or judgement.problem
     if judgement.answer:
-        about = f"The model that read episodes of the policy with the median fitness: {about}"
+        result = history.result("final", row.candidate_id)
+        read = result and result.typical and result.typical.final_success_rate
+        which = f", which succeeds in {percent(read)}" if read is not None else ""
+        about = f"The model that read episodes of the policy with the median fitness{which}: {about}"
     return [*facts, Fact("As asked", words, about=about, tone=tone)]
 
 

@@ -197,7 +197,8 @@ def test_what_a_model_says_of_the_episodes_counts_beside_what_was_measured(answe
     history.judgement = Judgement(answer=answer, why="it leans")
     found = answer_of(history, "finished")
     assert found.tone == tone
-    assert found.facts[-1].about == "The model that read episodes of the policy with the median fitness: it leans"
+    read = "The model that read episodes of the policy with the median fitness, which succeeds in 83 %: it leans"
+    assert found.facts[-1].about == read
 
 
 def test_a_run_under_way_tells_what_leads_and_that_search_seeds_flatter_it():
