@@ -9,8 +9,8 @@ nothing heavy, and name it in the package's `pyproject.toml`:
 
 from __future__ import annotations
 
+import shlex
 import threading
-from functools import cache
 from pathlib import Path
 
 DISTRIBUTION = "rewardgen-rl"
@@ -48,10 +48,11 @@ def _load_into(problems: dict[str, str]) -> None:
             logging.getLogger(__name__).warning("the extra `%s` cannot be loaded: %s", entry.name, error)
 
 
-@cache
 def install_hint(extra: str = "", pinned: bool = True) -> str:
     """Return the command that installs rewardgen with one of its extras, which may be too new or old to be `pinned`."""
     brackets = f"[{extra}]" if extra else ""
     if (_CHECKOUT / "constraints.txt").is_file():
-        return f"pip install {'-c constraints.txt ' if pinned else ''}-e '.{brackets}'"
+        place = Path() if Path.cwd() == _CHECKOUT else _CHECKOUT
+        constraints = ("-c", str(place / "constraints.txt")) if pinned else ()
+        return shlex.join(("pip", "install", *constraints, "-e", f"{place}{brackets}"))
     return f"pip install '{DISTRIBUTION}{brackets}'"

@@ -1,11 +1,14 @@
 """An installed package adds to rewardgen: one module, named by an entry point."""
 
 import os
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import rewardgen as package
 from rewardgen.cli import doctor
 from rewardgen.core.extras import install_hint
 from rewardgen.training.protocol import EXECUTORS
@@ -67,11 +70,14 @@ def test_a_broken_extra_is_named_and_stops_no_other(installed):
 
 
 def test_hints_name_what_can_be_installed_here(monkeypatch, tmp_path):
+    root = Path(package.__file__).parents[1]
+    monkeypatch.chdir(root)
     assert install_hint("ray") == "pip install -c constraints.txt -e '.[ray]'"
-    install_hint.cache_clear()
+    assert install_hint(pinned=False) == "pip install -e ."
+    monkeypatch.chdir(tmp_path)
+    assert install_hint("ray") == shlex.join(["pip", "install", "-c", f"{root}/constraints.txt", "-e", f"{root}[ray]"])
     monkeypatch.setattr("rewardgen.core.extras._CHECKOUT", tmp_path)
     assert install_hint("ray") == "pip install 'rewardgen-rl[ray]'"
-    install_hint.cache_clear()
 
 
 def test_doctor_names_the_other_package_called_rewardgen(monkeypatch):
