@@ -77,10 +77,7 @@ class VelocityTracking(MujocoTask):
         }
 
     def observe(self, sim, variables):
-        """Commanded and own velocity, joint angles, commanded turning, vertical velocity, which way is up, and motions.
-
-        Up is in the torso's frame; the motions are a quarter of its angular velocity and a tenth of the joints'.
-        """
+        """Command, velocity, joints, commanded turning, climb, up in the torso's frame, spin/4, joint velocities/10."""
         told = [variables[name] for name in ("command", "velocity", "joint_position")]
         single = [variables[name] for name in ("command_turning", "z_velocity")]
         return torch.cat(

@@ -163,18 +163,18 @@ def compare(
     candidates = [candidate_facts(side.folder.id, side.history, side.candidate) for side in sides] if named else []
     measured = [_measured(sides[0], side) for side in sides[1:]] if rewards else []
     shown = candidates or runs
-    told = [text for text, tone in differences(sides, shown) if tone != "open"]
+    sentences = [text for text, tone in differences(sides, shown) if tone != "open"]
     if page is not None:
         distances = measured or [_measured_if_possible(sides[0], side) for side in sides[1:]]
         write_atomic(page, compare_html(sides, shown, remarks, distances))
     if json:
         data = {"runs": [run._asdict() for run in runs], "notes": remarks, "page": str(page) if page else None}
-        data["differences"] = told
+        data["differences"] = sentences
         data["candidates"] = [candidate._asdict() for candidate in candidates] or None
         print_json(data | {"rewards": _distances(sides, measured)})
         return 0
     console = results()
-    console.print(comparison_page(shown, [side.source for side in sides] if named else [], remarks, told))
+    console.print(comparison_page(shown, [side.source for side in sides] if named else [], remarks, sentences))
     for side, comparison in zip(sides[1:], measured, strict=False):
         title = f"Rewards of {sides[0].candidate} and {side.candidate}" if more else "Rewards"
         console.print(distance_page(comparison, title))

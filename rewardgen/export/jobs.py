@@ -276,8 +276,7 @@ def _write_sb3(network: _Network, path: Path, discount: float, algorithm: str, o
     content = io.BytesIO()
     model.save(content)
     write_atomic(path, content.getvalue())
-    small = {"buffer_size": 1} if algorithm != "PPO" else {}
-    loaded = getattr(stable_baselines3, algorithm).load(path, device="cpu", custom_objects=small)
+    loaded = getattr(stable_baselines3, algorithm).load(path, device="cpu", custom_objects={"buffer_size": 1})
     return torch.from_numpy(loaded.predict(observations.numpy(), deterministic=True)[0])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from rewardgen.core.statistics import interquartile_mean
 from rewardgen.critic.sandboxed import RewardPair
 from rewardgen.report.rendering import render_page, rounded
 from rewardgen.store.records import CandidateResult
-from rewardgen.view.differences import ABOUT_INTERVALS, common_phase, differences, result_of
+from rewardgen.view.differences import common_phase, differences, result_of
 from rewardgen.view.facts import (
     DISTANCE_SCALE,
     CandidateFacts,
@@ -35,15 +34,16 @@ def compare_html(
     `remarks` are on differences that make them incomparable; an unknown distance is the reason why it is unknown.
     """
     names = names_of(facts)
-    results = [result_of(side, common_phase(sides)) for side in sides]
+    phase = common_phase(sides)
+    results = [result_of(side, phase) for side in sides]
     apart: list[dict[str, Any]] = []
-    told = differences(sides, facts)
-    for name, side, distance, (difference, tone) in zip(names[1:], sides[1:], distances, told, strict=True):
+    apart_from_first = zip(names[1:], sides[1:], distances, differences(sides, facts), strict=True)
+    for name, side, distance, (difference, tone) in apart_from_first:
         known = not isinstance(distance, str)
         apart.append(
             {
                 "name": name,
-                "difference": re.sub(r"\B-(?=\d)", "−", difference),
+                "difference": difference,
                 "tone": tone,
                 "distance": distance_text(distance) if known else distance,
                 "components": component_rows(distance) if known else (),
@@ -57,7 +57,6 @@ def compare_html(
         "rows": fact_rows(facts),
         "remarks": remarks,
         "apart": apart,
-        "about_intervals": ABOUT_INTERVALS,
         "scale": DISTANCE_SCALE,
     }
     return render_page("compare", data | {"diffs": [each["diff"] for each in apart]}, ("compare.js",), **values)

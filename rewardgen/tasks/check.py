@@ -216,11 +216,12 @@ def measurement_problems(task: Task, episode: Episode, together: int = 1) -> lis
     if not _equal(measures, measure_episodes(task, _with_other_padding(episode))):
         hint = "use `episode.mean`, `total`, `last`, `share` or `mask`, which heed each env's length"
         problems.append(Problem("fitness or success reads steps after an episode's end", hint))
-    later = slice(len(measures.fitness) // together // 2 * together, None)  # without the first env, which code may name
-    half = measures._replace(fitness=measures.fitness[later], success=measures.success[later])
-    if not _equal(half, measure_episodes(task, episode.of_envs(later))):
-        hint = "reduce over steps only, never over envs"
-        problems.append(Problem("the fitness or success of an env depends on the envs beside it", hint))
+    half = len(measures.fitness) // together // 2 * together
+    for part in (slice(half), slice(half, None)):
+        own = measures._replace(fitness=measures.fitness[part], success=measures.success[part])
+        if not _equal(own, measure_episodes(task, episode.of_envs(part))):
+            hint = "reduce over steps only, never over envs"
+            return [*problems, Problem("the fitness or success of an env depends on the envs beside it", hint)]
     return problems
 
 
@@ -460,15 +461,17 @@ def _form_problems(program: OwnProgram, names: Sequence[str]) -> list[Problem]:
 
 def _value_faults(program: OwnProgram, inputs: dict[str, Tensor]) -> list[Problem]:
     """Find a failure, and a component of one env that depends on the others."""
-    count = len(next(iter(inputs.values())))
-    rows = torch.arange(count // 2, count)  # without the first env, which code may name
+    half = len(next(iter(inputs.values()))) // 2
     try:
         reward = compile_reward(program.source)
-        among, alone = (price_rows(reward, part) for part in (inputs, {name: inputs[name][rows] for name in inputs}))
-        for name, value in among.items():
-            if not torch.allclose(value[rows], alone[name], rtol=0.0, atol=1e-4 * float(value.abs().max())):
-                message = f"component `{name}` of one env changes with the other envs"
-                raise RewardError(message, None, "exception", "reduce over the last axis of (N, k) only: `.sum(-1)`")
+        among = price_rows(reward, inputs)
+        for part in (slice(half), slice(half, None)):
+            alone = price_rows(reward, {name: values[part] for name, values in inputs.items()})
+            for name, value in among.items():
+                if not torch.allclose(value[part], alone[name], rtol=0.0, atol=1e-4 * float(value.abs().max())):
+                    message = f"component `{name}` of one env changes with the other envs"
+                    hint = "reduce over the last axis of (N, k) only: `.sum(-1)`"
+                    raise RewardError(message, None, "exception", hint)
     except RewardError as error:
         fault = program.fault(error.line, error.message, error.hint)
         return [Problem(fault.message, fault.hint)]

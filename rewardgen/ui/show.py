@@ -213,12 +213,12 @@ def comparison_page(
     facts: Sequence[RunFacts] | Sequence[CandidateFacts],
     sources: Sequence[str],
     notes: Sequence[str],
-    told: Sequence[str] = (),
+    differences: Sequence[str] = (),
 ) -> RenderableType:
     """Two or more runs or candidates side by side.
 
     Changes of the code of candidates are from the first; runs have no `sources`. `notes` are on differences that make
-    the sides incomparable; `told` says how far each is from the first.
+    the sides incomparable; `differences` are sentences on each side and the first.
     """
     names, parts = names_of(facts), list[RenderableType]()
     table = plain_table("", *(side.id for side in facts))
@@ -227,7 +227,9 @@ def comparison_page(
     for name, source in zip(names[1:], sources[1:], strict=False):
         diff = unified_diff(sources[0], source, names[0], name)
         parts += section(f"Change from {names[0]} to {name}", Code(diff, "diff") if diff else Text("none"))
-    return Group(table, *(Text(f"\n{text}") for text in told), *(Text(f"\n{note}", "yellow") for note in notes), *parts)
+    return Group(
+        table, *(Text(f"\n{each}") for each in differences), *(Text(f"\n{note}", "yellow") for note in notes), *parts
+    )
 
 
 def distance_page(comparison: RewardPair, title: str = "Rewards") -> RenderableType:

@@ -13,11 +13,6 @@ from rewardgen.view.reference import Reference
 
 _SEEDS: dict[Phase, str] = {"final": "fresh seeds", "search": "the seeds of the search"}
 
-ABOUT_INTERVALS = (
-    "Differences of the mean fitness, with Welch's 95 % interval; those of a report are wider where its finals looked"
-    " several times. Seeds of the search flatter whoever led it."
-)
-
 
 def differences(
     sides: Sequence[Reference], facts: Sequence[RunFacts] | Sequence[CandidateFacts]

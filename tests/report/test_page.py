@@ -99,6 +99,7 @@ def test_the_headline_says_whether_it_worked_and_beside_what(history, headline, 
 
 def test_a_run_without_a_process_is_called_interrupted():
     assert answer_of(History(events()[:20]), "interrupted").headline.startswith("Interrupted: ")
+    assert answer_of(History(events()[:-1]), "interrupted").headline.startswith("Interrupted in the finals: ")
 
 
 @pytest.mark.parametrize(
@@ -283,6 +284,6 @@ def test_the_command_writes_the_report_and_says_where(tmp_path, capfd):
 
 def test_a_comparison_tells_the_difference_with_its_interval_and_what_no_page_can_know():
     html = compared("g01-k5", "g00-k1", "human", text="Their distance was not measured: no sandbox.")
-    assert re.search(r"g00-k1 is worse than g01-k5: −[^<]* on the seeds of the search", html)
+    assert re.search(r"g00-k1 is worse than g01-k5: -[^<]* on the seeds of the search", html)
     assert re.search(r"human is (better than|worse than|within noise of) g01-k5: [^<]* on fresh seeds", html)
     assert html.count("Their distance was not measured: no sandbox.") == 2

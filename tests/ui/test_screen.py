@@ -153,6 +153,14 @@ def mailbox_view(tmp_path, kind, number, live=None):
     return view(until_then, live or {}, 7200.0)
 
 
+def test_while_a_person_compares_films_the_time_left_is_that_of_training():
+    told = [event.model_copy(deep=True) for event in events()]
+    ends = [n for n, each in enumerate(told) if each.kind == "generation-started"]
+    assert view(History(told[: ends[1] + 1]), {}).left().endswith("left, then films")
+    told[0].data["config"] |= {"judge": "human:8700"}
+    assert view(History(told[: ends[1] + 1]), {}).left().endswith("of training")
+
+
 def test_a_mailbox_tells_how_many_requests_wait_and_no_time_but_that_of_training(tmp_path):
     shown = mailbox_view(tmp_path, "generation-started", 2)
     inbox = tmp_path / "inbox"
