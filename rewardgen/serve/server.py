@@ -24,7 +24,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from rewardgen.core.errors import RewardgenError, UsageError
 from rewardgen.core.files import read_plain
 from rewardgen.film.film_index import films_of
-from rewardgen.report.rendering import filled
+from rewardgen.report.rendering import render_page
 from rewardgen.serve.site import RunSite, state_line
 from rewardgen.store.run_folder import RunFolder
 
@@ -209,7 +209,7 @@ def page_response(make: Callable[[], str], place: str) -> Response:
         text, status = make(), HTTPStatus.OK
     except RewardgenError as error:
         status = HTTPStatus.BAD_REQUEST if isinstance(error, UsageError) else HTTPStatus.INTERNAL_SERVER_ERROR
-        text = filled("fault.html", message=error.message, hint=error.hint, home=f"{place}/")
+        text = render_page("fault", {}, (), message=error.message, hint=error.hint, home=f"{place}/")
     match = _POLICY.search(text)
     policy = html.unescape(match[1]) if match else "default-src 'none'"
     headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}

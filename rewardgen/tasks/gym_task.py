@@ -20,6 +20,7 @@ from torch import Tensor
 
 from rewardgen.core.config import Device
 from rewardgen.core.errors import TaskError
+from rewardgen.core.extras import install_hint
 from rewardgen.sim.episodes import Episode
 from rewardgen.sim.faults import neighbour
 from rewardgen.sim.gym_env import (
@@ -61,6 +62,8 @@ _MOST_STATES, _STARTS = 50, 5
 """States of the first episode, and starts of others, from which changing quantities are found."""
 _STANDING = 1e-4
 _SIMULATORS = {"gymnasium.envs.mujoco.": "gymnasium[mujoco]", "gymnasium.envs.box2d.": "gymnasium[box2d]"}
+_EXTRAS = {"Box2D": "box2d", "mpe2": "pettingzoo"}
+"""Extras by what the errors of environments name that lack them."""
 _OF_MODELS = ("model", "reset", "observe", "terminated", "ends", "edit_model", "scripted", "metric")
 """Members of tasks on MuJoCo models, which nothing reads in a task on an environment."""
 
@@ -304,7 +307,9 @@ def first_made(task: type[GymTask], make: Callable[[], Any]) -> Any:
     except TaskError as error:
         cause = error.__cause__
         if isinstance(cause, gymnasium.error.DependencyNotInstalled | ModuleNotFoundError):
-            hint = neighbour(task.path, getattr(cause, "name", "") or "") or "install what it names by `pip install`"
+            extra = next((extra for word, extra in _EXTRAS.items() if word in str(cause)), "")
+            found = neighbour(task.path, getattr(cause, "name", "") or "") or (install_hint(extra) if extra else "")
+            hint = found or "install what it names by `pip install`"
             raise TaskError(f"{task.env} cannot be made: {cause}", hint) from cause
         if isinstance(cause, gymnasium.error.Error):
             close = nearest_task(str(task.env))

@@ -1,5 +1,7 @@
 """Tasks on Gymnasium environments: what is read of them, and that they do what Gymnasium itself does."""
 
+import sys
+
 import gymnasium
 import mujoco
 import numpy as np
@@ -247,6 +249,15 @@ def test_what_is_no_environment_is_told_with_what_may_be_meant(reference, messag
     with pytest.raises(TaskError) as raised:
         load_task(reference)
     assert message in raised.value.message and hint in raised.value.hint
+
+
+def test_a_simulator_that_is_not_installed_is_named_by_the_extra_that_has_it(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("gymnasium.envs.box2d")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "Box2D", None)
+    with pytest.raises(TaskError, match="Box2D is not installed") as raised:
+        load_task("LunarLander-v3")
+    assert "[box2d]" in raised.value.hint
 
 
 def test_an_action_that_nothing_here_learns_is_refused_with_what_is_learned(tmp_path, monkeypatch):
