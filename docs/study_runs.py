@@ -22,8 +22,8 @@ ARCHIVES = Path(__file__).parent.parent / "benchmarks" / "evidence"
 """Holds an archive per run, `NAME.tar.xz`."""
 KEPT = ARCHIVES / "runs"
 """Holds the unpacked runs; git ignores it."""
-_DIGITS = 4
-"""Significant digits of the kept tables of components and episodes; no table of the study reads those."""
+_DIGITS = {"components": 4, "episodes": 4, "curve": 7, "outcomes": 7}
+"""Significant digits of what is kept of a training; no table of the study reads components and episodes."""
 WAYS = ("evolve", "best-of-n", "built-in")
 """Two strategies with a language model, and the search with the built-in designer."""
 DRAFTS = ("drafts", "drafts-in-stages")
@@ -143,21 +143,21 @@ def pack(run: Path, archives: Path = ARCHIVES) -> None:
 
 
 def shortened(line: str) -> str:
-    """A line of the event log with its tables of components and episodes in fewer digits."""
+    """A line of the event log with what it tells of a training in fewer digits."""
     event = json.loads(line)
     result = event["data"].get("slice")
-    for name in ("components", "episodes") if isinstance(result, dict) else ():
-        result[name] = rounded(result.get(name))
+    for name, digits in _DIGITS.items() if isinstance(result, dict) else ():
+        result[name] = rounded(result.get(name), digits)
     return f"{json.dumps(event, separators=(',', ':'))}\n"
 
 
-def rounded(value: object) -> object:
+def rounded(value: object, digits: int) -> object:
     """JSON data with every float cut to a few digits."""
     if isinstance(value, dict):
-        return {name: rounded(part) for name, part in value.items()}
+        return {name: rounded(part, digits) for name, part in value.items()}
     if isinstance(value, list):
-        return [rounded(part) for part in value]
-    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+        return [rounded(part, digits) for part in value]
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def keep(runs: Sequence[RunFolder], into: Path = KEPT) -> None:
