@@ -81,11 +81,15 @@ def show(robot: Robot, /, *, json: Json = False) -> int:
         about = f"{entry.unit}{shape}, {entry.range_text} under random actions: {entry.meaning}"
         console.print(Text(entry.code, "bold"), soft_wrap=True)  # for copying
         console.print(Padding(Text(about), (0, 0, 0, 4)))
-    for kind, names in (("robot", catalogue.robot), ("objects", catalogue.objects), ("geoms", catalogue.geoms)):
-        messages().print(f"{kind}: {', '.join(names) or 'none'}", soft_wrap=True)
+    names = {kind: getattr(catalogue, kind) for kind in ("robot", "objects", "geoms", "sites")}
+    for kind, listed in names.items():
+        messages().print(f"{kind}: {', '.join(listed) or 'none'}", soft_wrap=True)
     pairs = "between any two of them: Distance, Direction; between bodies or geoms: Touching, ContactForce"
     messages().print(pairs, soft_wrap=True)
-    next_steps((f"new --robot {shlex.quote(robot)}", "writes a task file that declares all of it"))
+    if catalogue.actuator_hint:
+        messages().print(f"no policy can move it; hint: {catalogue.actuator_hint}", soft_wrap=True)
+    else:
+        next_steps((f"new --robot {shlex.quote(robot)}", "writes a task file that declares these variables"))
     return 0
 
 
@@ -137,7 +141,7 @@ def _scaffold(words: str, robot: str, output: Path | None, json: bool) -> int:
         return 0
     messages().print(f"{file}: {variables} variables of {model.name}; write `fitness` and `success`", soft_wrap=True)
     word = shlex.quote(str(file))
-    next_steps((f"tasks check {word}", "lists missing parts"), (f"tasks show {word}", "shows the designer's view"))
+    next_steps((f"tasks check {word}", "lists missing parts"), (f"run {word}", "then searches for a reward"))
     return 0
 
 

@@ -207,5 +207,6 @@ def _direction(model: mujoco.MjModel, state: Array) -> tuple[float, float]:
 def _smooth(values: Array, window: int) -> Array:
     """Moving average of (F, 3) over a number of frames."""
     half = min(window // 2, (len(values) - 1) // 2)
-    padded = np.pad(values, ((half, half), (0, 0)), mode="edge")
+    # Reflected at its ends, so that the average does not lag behind what moves steadily there.
+    padded = np.pad(values, ((half, half), (0, 0)), mode="reflect", reflect_type="odd")
     return np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1, axis=0).mean(2)

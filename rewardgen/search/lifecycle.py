@@ -261,6 +261,9 @@ def _begin(folder: RunFolder, config: RunConfig, listener: Listener, confirm: Co
     trainer, settings, card = setup_of(config, task)
     if settings.origin:
         listener.note(f"{settings.origin} Steps per training here: {settings.env_steps:,}; change with `--env-steps`")
+    if config.task not in shipped_tasks():
+        for doubt in filter(None, (probe.doubt for probe in card.probes)):
+            listener.note(f"{doubt}: `success` of the task may ask too little")
     shows_more = planned(config, card, trainer).evolve_observation is None and config.model != BUILTIN
     if shows_more and config.strategy != "best-of-n":
         missed = f"the fitness reads {' and '.join(card.missed)}, which the observation may not tell"

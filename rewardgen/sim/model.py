@@ -115,19 +115,24 @@ def _check_actuators(model: mujoco.MjModel, path: Path) -> None:
 
 
 def actuator_hint(model: mujoco.MjModel, path: Path) -> str:
-    """Return the edit that adds actuators for a model's first joints."""
+    """Return the edit that adds an actuator for each of a model's joints."""
     motors = []
     for index in range(model.njnt):
         name, kind = model.joint(index).name, mujoco.mjtJoint(model.jnt_type[index])
         if name and kind in (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE):
             low, high = model.jnt_actfrcrange[index] if model.jnt_actfrclimited[index] else (-1.0, 1.0)
             motors.append(f'<motor joint={quoteattr(name)} ctrlrange="{low:g} {high:g}" ctrllimited="true"/>')
-    section = f"<actuator>{''.join(motors[:3])}</actuator>"
+    section = f"<actuator>{''.join(motors)}</actuator>"
     if path.suffix != ".urdf":
         return f"a policy acts through actuators: add them to the model, such as {section}"
     whole = f'<asset><model name="robot" file={quoteattr(path.name)}/></asset>'
     whole += '<worldbody><attach model="robot" prefix=""/></worldbody>'
-    return f"a URDF has none: write an MJCF file beside it and name that, such as <mujoco>{whole}{section}</mujoco>"
+    floor = '<geom type="plane" size="5 5 0.1"/>'
+    return (
+        f"a URDF has none: write an MJCF file beside it and name that, such as <mujoco>{whole}{section}</mujoco>;"
+        f' that bolts the robot to the world: for one that moves about, write {floor}<body pos="0 0 0.1"><freejoint/>'
+        " before <attach> and </body> after it"
+    )
 
 
 def body_roles(model: mujoco.MjModel) -> list[Role]:

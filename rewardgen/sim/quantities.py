@@ -371,9 +371,10 @@ def Energy(kind: Literal["kinetic", "potential"]) -> Quantity:  # noqa: N802
 
 
 def Effort(actuator: str) -> Quantity:  # noqa: N802
-    """Force or torque of an actuator, by name, (N,) [N or N m]."""
+    """Force or torque of an actuator, by name, before its gear, (N,) [N or N m]."""
     sensed = Sensed("ACTUATORFRC", Part("actuator", actuator))
-    return _quantity(call("Effort", actuator), "N", f"force (or torque, in N m) of the actuator {actuator}", sensed)
+    meaning = f"force or torque of the actuator {actuator}, before its gear"
+    return _quantity(call("Effort", actuator), "N or N m", meaning, sensed)
 
 
 def with_sensors(spec: mujoco.MjSpec, quantities: Iterable[Quantity]) -> None:

@@ -86,6 +86,12 @@ class PolicyProbe(Frozen):
     terminations: dict[str, float]
     """Share of the episodes that ended by each cause; `time limit` for the rest."""
 
+    @property
+    def doubt(self) -> str:
+        """A sentence where half of the episodes or more succeed, which tells of a `success` that asks too little."""
+        share = f"{100.0 * self.success_rate:.0f} % of the episodes of {self.policy} actions are successes"
+        return share if self.success_rate >= 0.5 else ""
+
 
 class TaskCard(Frozen):
     """Task as the designer sees it, without the code of the fitness."""

@@ -59,7 +59,8 @@ _SENSORS = {
     "RANGEFINDER": ("m", "distance to what is in front; -1 for nothing"),
     "JOINTPOS": ("rad", "position"),
     "JOINTVEL": ("rad/s", "velocity"),
-    "ACTUATORFRC": ("N", "force"),
+    "JOINTACTFRC": ("N m", "force of its actuators"),
+    "ACTUATORFRC": ("N or N m", "force or torque before its gear"),
     "FRAMEPOS": ("m", "position"),
     "FRAMEQUAT": ("1", "orientation (w, x, y, z)"),
     "FRAMELINVEL": ("m/s", "velocity"),
@@ -278,7 +279,7 @@ def _sensor(model: mujoco.MjModel, index: int) -> Iterator[tuple[str, str, Quant
     if name and not name.startswith(OWN_SENSORS):
         unit, message = _SENSORS.get(kind, ("1", kind.lower()))
         if _is_slide(model, index):
-            unit = unit.replace("rad", "m")
+            unit = unit.replace("rad", "m").replace("N m", "N")
         parts = () if size == 1 else _XYZW.get(size, tuple(f"value_{number}" for number in range(size)))
         yield name, "robot", Sensor(name, unit, f"{message}, as the model's sensor {name} tells it", parts)
 

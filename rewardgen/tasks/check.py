@@ -134,12 +134,15 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
     problems, notes, measured = checked
     probes: list[PolicyProbe] = []
     values: list[float] = []
+    successes: list[bool] = []
     for name, recording in zip(("zero", "random"), recordings, strict=False):
         result = probe(task, name, recording)
         probes.append(result)
         hidden = set() if task.has_fitness else {"fitness", "success_rate", "parts"}
         measured.setdefault("probes", []).append(result.model_dump(mode="json", exclude=hidden))
-        values += measure_episodes(task, recording.episode).fitness.tolist()
+        measures = measure_episodes(task, recording.episode)
+        values += measures.fitness.tolist()
+        successes += measures.success.tolist()
         solved, best = task.solved_fitness, task.best_fitness
         if solved is not None and result.fitness >= solved:
             message = f"`solved_fitness` is {solved}, and {name} actions reach {result.fitness}"
@@ -152,9 +155,18 @@ def _check_measures(task: Task, checked: Checked, recordings: Sequence[Recording
         message = f"the fitness is {values[0]:g} in all {len(values)} episodes of no action and of random actions"
         hint = "that is right if all do equally badly, but a fitness that grows on the way there tells rewards apart"
         notes.append(Problem(message, hint))
-    if probes and all(result.success_rate == 1.0 for result in probes):
-        message = "every episode of no action and of random actions is a success"
-        notes.append(Problem(message, "ask in `success` for what only a policy that does the task reaches"))
+    notes += _success_notes(probes, torch.tensor(values), torch.tensor(successes, dtype=torch.bool))
+
+
+def _success_notes(probes: Sequence[PolicyProbe], fitness: Tensor, success: Tensor) -> Iterator[Problem]:
+    """Find a `success` that is met without the task, or that contradicts the fitness of the same episodes, (N,)."""
+    for result in probes:
+        if result.doubt:
+            yield Problem(result.doubt, "ask in `success` for what only a policy that does the task reaches")
+    good, bad = (float(fitness[episodes].mean()) for episodes in (success, ~success))
+    if good < bad:  # not so where one of them is NaN, the mean of no episodes
+        message = f"of these episodes the successes have a mean fitness of {good:.3g}, the others of {bad:.3g}"
+        yield Problem(message, "`fitness` should be higher where `success` holds: one of them measures something else")
 
 
 def _note_infinite(steps: list[int], step: Step, alive: Tensor) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import mujoco
 import torch
 
 from rewardgen.sim.contract import (
@@ -18,6 +19,7 @@ from rewardgen.sim.contract import (
 )
 from rewardgen.sim.draws import Draws, stream_keys
 from rewardgen.sim.faults import task_faults
+from rewardgen.sim.live_fields import action_parts
 from rewardgen.sim.model_words import REACH
 from rewardgen.sim.quantities import TurnCounter
 from rewardgen.sim.sim_view import SimView
@@ -26,6 +28,8 @@ from rewardgen.tasks.protocol import Task
 
 _SLACK = 0.01
 """Distance outside a joint's limits that is no mistake [rad or m]."""
+_DEEP = 0.02
+"""Overlap at the start that is no mistake [m]."""
 _NUM_ENVS = 5
 """Envs of the calls; odd, to be told from every other axis."""
 
@@ -50,7 +54,7 @@ def _call_methods(task: MujocoTask, problems: list[Problem], notes: list[Problem
         problems += faults
         if not faults:
             view.begin(ids, state)
-            notes += _outside_limits(view)
+            notes += [*_outside_limits(view), *_overlaps(view), *_degrees(view.model)]
     with noted(problems), _unchanged(task, view, "variables", problems):
         variables = task.read(view)
         problems += variable_problems(task.declared(), variables, _NUM_ENVS)
@@ -87,6 +91,37 @@ def _outside_limits(view: SimView) -> list[Problem]:
                 outside.append(f"`{model.joint(joint).name}` outside {low:.3g} to {high:.3g} {unit}")
     hint = "name a pose of the model, `keyframe = ...`, or begin inside the limits in `reset`"
     return [Problem(f"joints begin beyond their limits: {', '.join(outside)}", hint)] if outside else []
+
+
+def _overlaps(view: SimView) -> Iterator[Problem]:
+    """Name the deepest overlap of two trees of bodies at the start of these episodes; goals are not placed here."""
+    model, data, deepest = view.model, mujoco.MjData(view.model), (-_DEEP, "")
+    for qpos in view.qpos.cpu().numpy():
+        data.qpos[:] = qpos
+        mujoco.mj_fwdPosition(model, data)
+        for contact in data.contact[: data.ncon]:
+            bodies = model.geom_bodyid[contact.geom]
+            apart = len({*model.body_rootid[bodies]}) > 1 and (model.body_mocapid[bodies] < 0).all()
+            if contact.dist < deepest[0] and apart:
+                names = (model.geom(geom).name or model.body(model.geom_bodyid[geom]).name for geom in contact.geom)
+                deepest = float(contact.dist), " and ".join(f"`{name}`" for name in names)
+    if deepest[1]:
+        message = f"episodes begin with {deepest[1]} {-deepest[0]:.2g} m inside each other"
+        yield Problem(message, "the physics throws them apart: begin with a gap, by `start` or `reset`")
+
+
+def _degrees(model: mujoco.MjModel) -> Iterator[Problem]:
+    """Name a position actuator whose control range is far wider than its joint's: MuJoCo reads it in radians."""
+    for index, name in enumerate(action_parts(model)):
+        joint, gain = model.actuator_trnid[index, 0], model.actuator_gainprm[index, 0]
+        on_joint = model.actuator_trntype[index] == mujoco.mjtTrn.mjTRN_JOINT
+        holds = gain > 0.0 and model.actuator_biasprm[index, 1] == -gain
+        hinge = on_joint and model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE and model.jnt_limited[joint]
+        reach = float(abs(model.actuator_ctrlrange[index]).max())
+        if hinge and holds and reach * abs(model.actuator_gear[index, 0]) > 6.0 * abs(model.jnt_range[joint]).max():
+            end = abs(model.jnt_range[joint]).max()
+            message = f"actuator `{name}` aims at up to {reach:g} rad, and its joint turns no further than {end:.3g}"
+            yield Problem(message, "a `ctrlrange` is in radians whatever `angle` the compiler has: give it in radians")
 
 
 @contextmanager

@@ -47,9 +47,11 @@ class Entry(Frozen):
 
     @property
     def range_text(self) -> str:
-        """The range over all parts."""
+        """The range over all parts; their values if none ever changes."""
         low, high = min(self.minimum), max(self.maximum)
-        return f"always {low:g}" if low == high else f"{low:g} to {high:g}"
+        if self.minimum == self.maximum:
+            return "always " + ", ".join(f"{value:g}" for value in (self.minimum if low < high else (low,)))
+        return f"{low:g} to {high:g}"
 
 
 class Catalogue(Frozen):

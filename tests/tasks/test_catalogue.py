@@ -2,10 +2,12 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import gymnasium
+import mujoco
 import pytest
 
 from rewardgen.cli import robots
@@ -89,9 +91,9 @@ def test_what_does_not_move_has_no_catalogue(tmp_path):
 
 
 def test_a_urdf_is_a_robot(tmp_path):
+    weight = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
     (tmp_path / "arm.urdf").write_text(
-        '<robot name="arm"><link name="base"/><link name="hand"><inertial><mass value="1"/>'
-        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        f'<robot name="arm"><link name="base">{weight}</link><link name="hand">{weight}</link>'
         '<joint name="elbow" type="revolute"><parent link="base"/><child link="hand"/><axis xyz="0 1 0"/>'
         '<limit lower="-1" upper="1" effort="5" velocity="1"/></joint></robot>'
     )
@@ -99,8 +101,20 @@ def test_a_urdf_is_a_robot(tmp_path):
     assert 'Hinge("elbow").angle' in {each.code for each in found.entries} and found.robot == ("hand",)
     with pytest.raises(TaskError, match="no actuator") as caught:
         scaffold("arm", "arm.urdf", found)
-    (tmp_path / "moved.xml").write_text(caught.value.hint[caught.value.hint.index("<mujoco>") :])
-    assert catalogue(tmp_path / "moved.xml").actuators == ("elbow",)
+    model = re.search("<mujoco>.*</mujoco>", caught.value.hint)[0]
+    (tmp_path / "bolted.xml").write_text(model)
+    assert catalogue(tmp_path / "bolted.xml").actuators == ("elbow",)
+    before, after = re.search("write (<.*>) before <attach> and (<.*>) after it", caught.value.hint).groups()
+    attach = '<attach model="robot" prefix=""/>'
+    (tmp_path / "loose.xml").write_text(model.replace(attach, f"{before}{attach}{after}"))
+    assert mujoco.MjModel.from_xml_path(str(tmp_path / "loose.xml")).nv == 7
+
+
+def test_values_that_never_change_are_told_one_by_one(table):
+    entry = catalogue(table).entries[0]
+    still = entry.model_copy(update={"minimum": (0.0, 0.5), "maximum": (0.0, 0.5)})
+    assert still.range_text == "always 0, 0.5"
+    assert still.model_copy(update={"maximum": (0.0, 0.7)}).range_text == "0 to 0.7"
 
 
 def test_the_way_on_from_a_model_without_actuators_names_its_first_joints(table):

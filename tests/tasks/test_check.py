@@ -134,6 +134,25 @@ def test_a_joint_that_begins_outside_its_limits_is_noted(tmp_path):
     assert notes[0]["what"] == "joints begin beyond their limits: `slide` outside 1.5 to 2 m"
 
 
+def test_a_start_inside_another_body_is_noted(tmp_path):
+    wall = '<worldbody><geom name="wall" type="box" size="3 0.1 0.1" pos="0 0 -0.1"/>'
+    notes = check(point(tmp_path, model=("<worldbody>", wall)))["notes"]
+    assert notes[0]["what"] == "episodes begin with `point` and `wall` 0.05 m inside each other"
+    beside = wall.replace("-0.1", "-0.16")
+    assert not check(point(tmp_path, model=("<worldbody>", beside)))["notes"]
+
+
+def test_a_control_range_in_degrees_is_noted(tmp_path):
+    name = 'type="slide" axis="1 0 0" range="-2 2" damping="0.5"/>'
+    servo = '<position name="force" joint="slide" ctrlrange="-150 150" kp="1"/>'
+    file = point(tmp_path, model=('<motor name="force" joint="slide" ctrlrange="-1 1" gear="4"/>', servo))
+    assert not any("aims at" in note["what"] for note in check(file)["notes"])  # a slide has no degrees
+    xml = tmp_path / "point.xml"
+    xml.write_text(xml.read_text().replace(name, name.replace("slide", "hinge")))
+    (note,) = [note for note in check(file)["notes"] if "aims at" in note["what"]]
+    assert note["what"].startswith("actuator `force` aims at up to 150 rad") and "radians" in note["hint"]
+
+
 def test_a_model_whose_physics_diverges_is_noted(tmp_path):
     notes = check(point(tmp_path, model=('gear="4"', 'gear="1e13"')))["notes"]
     assert [note["what"] for note in notes if "diverges" in note["what"]] == [
