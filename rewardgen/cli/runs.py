@@ -25,7 +25,7 @@ from rewardgen.store.run_folder import DEFAULT_RUNS_DIR, RunFolder, find_run, li
 from rewardgen.ui.console import messages, results
 from rewardgen.ui.show import baseline_page, candidate_page, comparison_page, distance_page, run_page
 from rewardgen.ui.tables import plain_table
-from rewardgen.view.differences import differences
+from rewardgen.view.differences import UNLIKE, differences
 from rewardgen.view.facts import candidate_facts, lineage, notes, parent_diffs, read_facts, run_facts
 from rewardgen.view.reference import Reference as Side
 from rewardgen.view.reference import find_reference, require_candidate
@@ -163,7 +163,7 @@ def compare(
     candidates = [candidate_facts(side.folder.id, side.history, side.candidate) for side in sides] if named else []
     measured = [_measured(sides[0], side) for side in sides[1:]] if rewards else []
     shown = candidates or runs
-    sentences = [text for text, tone in differences(sides, shown) if tone != "open"]
+    sentences = [text for text, _ in differences(sides, shown) if text != UNLIKE]  # a remark says so, too
     if page is not None:
         distances = measured or [_measured_if_possible(sides[0], side) for side in sides[1:]]
         write_atomic(page, compare_html(sides, shown, remarks, distances))

@@ -11,6 +11,7 @@ from rewardgen.store.records import CandidateResult
 from rewardgen.view.facts import CandidateFacts, RunFacts, names_of
 from rewardgen.view.reference import Reference
 
+UNLIKE = "They are of different tasks."
 _SEEDS: dict[Phase, str] = {"final": "fresh seeds", "search": "the seeds of the search"}
 
 
@@ -22,7 +23,7 @@ def differences(
     return [
         _difference(names[0], name, sides[0], side)
         if side.history.card.name == sides[0].history.card.name
-        else ("They are of different tasks.", "open")
+        else (UNLIKE, "open")
         for name, side in zip(names[1:], sides[1:], strict=True)
     ]
 
