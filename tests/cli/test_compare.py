@@ -102,8 +102,8 @@ def test_the_difference_is_told_on_the_seeds_that_both_sides_have(rewardgen, fin
     told = " ".join(done.stdout.split())
     assert re.search(r"human is (better than|worse than|within noise of) g01-k5: [^:]* on fresh seeds", told)
     assert re.search(r"g00-k1 is worse than g01-k5: [^:]* on the seeds of the search", told)
-    failed = " ".join(rewardgen("runs", "compare", f"{RUN_ID}:g01-k5", "latest:g01-k4").stdout.split())
-    assert "g01-k4 and g01-k5 cannot be compared: that takes two seeds of each." in failed
+    failed = " ".join(rewardgen("runs", "compare", f"{RUN_ID}:g01-k5", "latest:g00-k3").stdout.split())
+    assert "cannot be compared: that takes two seeds of each." in failed
 
 
 def test_components_that_only_one_reward_has_have_no_distance():
