@@ -277,6 +277,11 @@ def test_what_travels_far_or_has_no_mark_nearby_is_followed(far):
     assert np.ptp(camera.target[:, 0]) > 1.0 and width_shown(camera) < 4.0
 
 
+def test_what_moves_steadily_is_in_the_middle_from_the_first_picture_to_the_last():
+    places = camera_on_a_rail(place=0.0, way=9.0).target[:, 0]
+    assert np.allclose(places, np.linspace(places[0], places[-1], 50)) and np.isclose(np.ptp(places), 9.0)
+
+
 def test_a_film_shows_the_model_as_the_task_edits_it(tmp_path):
     (tmp_path / "model.xml").write_text("""<mujoco><worldbody><body name="ball"><joint/><geom size=".1"/></body>
         <body name="mark"/></worldbody></mujoco>""")
