@@ -3,7 +3,7 @@
 Task files import their classes from here, `from rewardgen import MujocoTask, Var`; scripts and notebooks use:
 
     run = rewardgen.run("cartpole", model="openai/gpt-5.1", max_cost=2)
-    run.best.reward(height=h, action=a)
+    run.best.reward(inputs)  # by name, such as `height`: {"speed": ..., "upright": ...}
     env = rewardgen.make_env("cartpole", reward=run.best.reward)
 
 A name is loaded when it is first used, because some bring torch and MuJoCo with them.

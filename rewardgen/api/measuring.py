@@ -57,7 +57,7 @@ class Measurement(NamedTuple):
     fitness: Interval | None
     success: Interval | None
     before: float | None
-    """Mean fitness in the run."""
+    """Mean fitness of this policy in the run, whose own figure is a mean with the policy of one evaluation earlier."""
     problem: str = ""
     """Reason for a missing measurement."""
 
@@ -289,7 +289,8 @@ def _bounds(name: str, estimate: Interval | None) -> dict[str, float | None]:
 def require_whole(noun: str, value: object, least: int, most: int | None = None) -> None:
     """Reject anything but a whole number within limits; `noun` names the counted things."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least or (most and value > most):
-        raise UsageError(f"{value} {noun}", f"between {least} and {most}" if most else f"at least {least}")
+        limits = f"between {least} and {most}" if most else f"at least {least}"
+        raise UsageError(f"{value} {noun}", f"give a whole number, {limits}")
 
 
 def is_task(named: Named) -> bool:

@@ -63,8 +63,8 @@ class Reward:
         """Return the weighted components for N envs; their sum is the reward.
 
         Args:
-            inputs: Inputs by name, (N,) or (N, k), as on the task card: tensors, arrays, or numbers for a single env.
-                `action` has shape (N, A). Unused inputs are ignored.
+            inputs: Inputs by name, (N,) or (N, k), as on the task card: tensors, arrays, or numbers for a single env,
+                whose vectors are (1, k). `action` has shape (N, A). Unused inputs are ignored.
             **named: Further inputs, or values of constants.
 
         Returns:
@@ -120,6 +120,9 @@ class Reward:
         """Return a function that prices one control step after another, and remembers the stage of each env."""
         return RewardInSteps(self.program)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"source": self.source, "name": self.name}  # the compiled program cannot be pickled
+
     def __repr__(self) -> str:
         return f"<reward {self.name}>\n{self.source}"
 
@@ -173,7 +176,8 @@ def _of_envs(values: dict[str, Tensor]) -> dict[str, Tensor]:
     sizes = {name: len(tensor) for name, tensor in values.items()}
     if len({*sizes.values()}) > 1:
         listed = ", ".join(f"`{name}` of {size}" for name, size in sizes.items())
-        raise UsageError(f"inputs differ in the number of envs: {listed}", "give (N,) or (N, k) with the same N")
+        hint = "give (N,) or (N, k) with the same N; vectors of one env are (1, k)"
+        raise UsageError(f"inputs differ in the number of envs: {listed}", hint)
     return values
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class RunCandidate:
     """One reward of a run with its results; also the task's own rewards.
 
-    The numbers are from the fresh seeds if the reward was trained on them, else from the search.
+    The numbers are from the fresh seeds of the latest finals if the reward was trained on them, else from the search.
     """
 
     def __init__(self, folder: RunFolder, history: History, id: str) -> None:
@@ -290,6 +290,7 @@ def run(
         RewardgenError: The task, the model or an option cannot be used, or a call failed for good.
         KeyboardInterrupt: The run was interrupted; `Run.resume` continues it.
     """
+    options = {name: str(value) if isinstance(value, Path) else value for name, value in options.items()}
     config = checked_config({"task": str(task), "model": model, **options}, None)
     with _listening(progress, track, Path(runs_dir)) as listener:
         outcome = lifecycle.start(config, Path(runs_dir), listener)

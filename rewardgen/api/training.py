@@ -104,8 +104,13 @@ class TrainedReward(Table):
         ]
 
     def curves(self) -> list[dict[str, Any]]:
-        """Return a row per evaluation and seed."""
-        return [{"seed": slice.seed, **point.model_dump()} for slice in self.result.slices for point in slice.curve]
+        """Return a row per evaluation and seed, without what a task without a fitness does not measure."""
+        unmeasured = set() if self.has_fitness else {"fitness", "success_rate", "fitness_spread", "return_correlation"}
+        return [
+            {"seed": slice.seed, **point.model_dump(exclude=unmeasured)}
+            for slice in self.result.slices
+            for point in slice.curve
+        ]
 
     def __repr__(self) -> str:
         failed = [row["failure"] for row in self.rows() if row["failure"]]

@@ -37,7 +37,7 @@ from rewardgen.ui.tables import plain_table
 _WINDOWS, _WINDOW_STEPS, _EPISODES = 20, 10_000, 8
 _SETTLED = 3
 """Windows that must agree at the start and at the end of training; with fewer there are no warnings."""
-_SUCCESS = "is_success"
+_SUCCESS, _FITNESS = "is_success", "fitness"
 _AT_THE_END = "still-rising"
 
 
@@ -58,8 +58,8 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
     Args:
         components: Keys of `info` at each step: a number each, or a dict of them, such as `components`. What their sum
             lacks of the reward is shown as `residual`.
-        metric: Key of `info` at an episode's last step for what should rise, the fitness. Without it and without
-            `is_success`, there is no alarm for reward hacking.
+        metric: Key of `info` at an episode's last step for what should rise; default: `fitness` if it is there, as in
+            environments of `make_env`, else `is_success`. Without any there is no alarm for reward hacking.
         reward: A reward to watch in place of `components`; its variables are read from `info`, or from a dict there.
         every: Env steps between two evaluations, each of at least 8 episodes. Default: a twentieth of the training;
             10,000 for a wrapped env.
@@ -87,6 +87,10 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
             raise UsageError("a watch needs either `components` or a `reward`", hint)
         self._file = None if file is None else Path(file).absolute()
         self._metric, self._reward, self._every, self._ends_are_failures = metric, reward, every, ends_are_failures
+        self._window = every or _WINDOW_STEPS
+        self._begin()
+
+    def _begin(self) -> None:
         self._running: dict[int, list[tuple[dict[str, Any], float]]] = {}
         self._episodes: list[_Episode] = []
         self._points: list[EvaluationPoint] = []
@@ -113,7 +117,7 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
         self._steps += 1
         if terminated or truncated:
             self._episodes.append(self._ended(self._running.pop(env), info, terminated))
-        if self._steps - self._evaluated >= (self._every or _WINDOW_STEPS) and len(self._episodes) >= _EPISODES:
+        if self._steps - self._evaluated >= self._window and len(self._episodes) >= _EPISODES:
             self._evaluate()
 
     @property
@@ -184,6 +188,8 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
                 del components[RESIDUAL]
         success = bool(info.get(_SUCCESS, False))
         self._has_success |= _SUCCESS in info
+        if self._metric is None and not self._points and _FITNESS in info:
+            self._metric = _FITNESS
         self._success_ends |= success and terminated
         fitness = float(_entry(info, self._metric)) if self._metric else float(success)
         return _Episode(components, len(steps), fitness, success, terminated)
@@ -227,9 +233,9 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
         return CandidateResult(candidate_id=run.candidate_id, slices=(run,))
 
     def _on_training_start(self) -> None:
-        self._every = self._every or max(1, self.locals["total_timesteps"] // _WINDOWS)
+        self._window = self._every or max(1, self.locals["total_timesteps"] // _WINDOWS)
         if self.locals["reset_num_timesteps"]:
-            self._running.clear()  # SB3 resets the envs: episodes of an earlier training will not end
+            self._begin()  # of another training, or of the same one anew
 
     def _on_step(self) -> bool:
         step, normalised = self.locals, self.model.get_vec_normalize_env()

@@ -29,12 +29,13 @@ SeeFunction = Callable[[Mapping[str, Tensor]], Tensor]
 observation, (1, K)."""
 
 
-class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+class TaskEnv(gymnasium.Env[np.ndarray, Any]):
     """One environment of a task.
 
     `info` holds at every step the `components` of the reward and the `variables` of the task, and at the end of an
-    episode its `cause`, and its `fitness` and `success` by the task's own code; `is_success` repeats the latter for
-    Stable-Baselines3.
+    episode its `cause`, and, if the task has them, its `fitness` and `success` by the task's own code; `is_success`
+    repeats the latter for Stable-Baselines3. Where actions are choices, the action space is `Discrete` or
+    `MultiDiscrete`; `step` also takes them one-hot, as policies of this task give them.
 
     Args:
         task: The task.
@@ -52,8 +53,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._running = False
         self._steps: list[dict[str, Tensor]] = []
         self.control_step_s = self._envs.control_step_s
-        low, high = (bound.numpy().astype(np.float32) for bound in (self._envs.action_low, self._envs.action_high))
-        self.action_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
+        self.action_space = _action_space(self._envs)
         size = self._envs.observation_size
         if see is not None:
             size = len(self._seen(self._envs.reset()))
@@ -62,7 +62,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """See `gymnasium.Env.reset`. The same seed gives the same sequence of episodes."""
+        """See `gymnasium.Env.reset`. The same seed gives the same sequence of episodes; `options` have no effect."""
         begins = seed is not None or self._np_random is None
         super().reset(seed=seed)
         if begins:
@@ -73,20 +73,16 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._next, self._steps, self._running = None, [], True
         return self._seen(observation), {}
 
-    def step(self, action: np.ndarray) -> tuple[np.ndarray, SupportsFloat, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[np.ndarray, SupportsFloat, bool, bool, dict[str, Any]]:
         """See `gymnasium.Env.step`. An action beyond its range is clipped.
 
         Raises:
             ResetNeeded: No episode is running.
-            InvalidAction: The action has another shape than the action space, or is not finite.
+            InvalidAction: The action has another shape than the action space, is not finite, or no choice.
         """
         if not self._running:
             raise ResetNeeded("`step` without an episode: call `reset` first, and after each end")
-        shape, values = self.action_space.shape, np.asarray(action, np.float32)
-        if values.shape != shape or not np.isfinite(values).all():
-            fault = f"has shape {values.shape}" if values.shape != shape else f"is not finite: {values}"
-            raise InvalidAction(f"an action of shape {shape} is required; this one {fault}")
-        step = self._envs.step(torch.from_numpy(values).view(1, -1))
+        step = self._envs.step(self._row(action))
         paid = self.reward({**step.inputs, BEGINS: torch.tensor([not self._steps])})
         if not isinstance(paid, Mapping):
             raise TaskError(f"the reward gives {type(paid).__name__}", "return a dict of components by name")
@@ -103,6 +99,22 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._next, self._running = step.observation, False
         seen = self._seen(step.final_observation, step.inputs)
         return seen, sum(components.values()), terminated, truncated, info
+
+    def _row(self, action: Any) -> Tensor:
+        """Return an action, (A,), or a choice by its number, as a row (1, A)."""
+        shape, choices = (self._envs.action_size,), self._envs.choices
+        values = np.asarray(action)
+        if choices and values.shape != shape:
+            numbers = values.reshape(self.action_space.shape) if values.size == len(choices) else values
+            if not self.action_space.contains(numbers):
+                raise InvalidAction(f"an action of {self.action_space} is required; this one is {action}")
+            picked = zip(numbers.reshape(-1).tolist(), choices, strict=True)
+            values = np.concatenate([np.eye(count)[number] for number, count in picked])
+        values = np.asarray(values, np.float32)
+        if values.shape != shape or not np.isfinite(values).all():
+            fault = f"has shape {values.shape}" if values.shape != shape else f"is not finite: {values}"
+            raise InvalidAction(f"an action of shape {shape} is required; this one {fault}")
+        return torch.from_numpy(values).view(1, -1)
 
     def _seen(self, observation: Tensor, inputs: Mapping[str, Tensor] | None = None) -> np.ndarray:
         """Return what a policy sees after a step with these inputs, or at a start."""
@@ -123,7 +135,16 @@ class TaskEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             return {}
         measures = measure_episodes(self.task, episode)
         success = bool(measures.success[0])
-        return {"fitness": float(measures.fitness[0]), "success": success, "is_success": success}
+        told = {"success": success, "is_success": success} if self.task.has_success else {}
+        return {"fitness": float(measures.fitness[0]), **told}
+
+
+def _action_space(envs: VecEnv) -> gymnasium.Space[Any]:
+    if envs.choices:
+        one = len(envs.choices) == 1
+        return gymnasium.spaces.Discrete(envs.choices[0]) if one else gymnasium.spaces.MultiDiscrete([*envs.choices])
+    low, high = (bound.numpy().astype(np.float32) for bound in (envs.action_low, envs.action_high))
+    return gymnasium.spaces.Box(low, high, dtype=np.float32)
 
 
 def one_env(task: Task, seed: int) -> VecEnv:

@@ -1,6 +1,7 @@
 """Runs from Python: searching, opening, looking at candidates."""
 
 import asyncio
+import pickle
 import signal
 import sys
 import threading
@@ -55,6 +56,12 @@ def test_a_reward_gives_its_components_for_tensors_arrays_and_numbers(run):
         pytest.approx(-0.2)
     ]
     assert reward(asked, effort_weight=1.0)["effort"].tolist() == [0.0, -1.0]
+
+
+def test_a_reward_that_was_called_can_be_pickled(run):
+    assert run.best.reward.inputs
+    copy = pickle.loads(pickle.dumps(run.best.reward))
+    assert copy.inputs == run.best.reward.inputs and copy.source == run.best.source
 
 
 def test_a_reward_says_which_input_it_lacks(run):

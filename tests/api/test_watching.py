@@ -49,6 +49,16 @@ class Scripted(gymnasium.Env):
         return np.zeros(1, np.float32), reward, over and self.ends, over and not self.ends, info
 
 
+class TransformInfo(gymnasium.Wrapper):
+    def __init__(self, env, change):
+        super().__init__(env)
+        self.change = change
+
+    def step(self, action):
+        *found, info = super().step(action)
+        return *found, self.change(info)
+
+
 def played(watching, env, episodes=100):
     """Play episodes at random in a watched env, and close it."""
     watched = watching.wrap(env)
@@ -94,6 +104,14 @@ def test_a_metric_that_falls_while_the_return_rises_raises_the_analyzers_alarm_a
     found = played(watch("parts", metric="place", every=100), Scripted(rising, lambda episode: -rising(episode)))
     assert "reward-up-fitness-down" in found
     assert "return-up-fitness-flat" not in found
+
+
+def test_without_a_metric_the_fitness_in_info_is_it_before_success(capsys):
+    env = TransformInfo(Scripted(rising, still, success=False), lambda info: info | {"fitness": info["place"]})
+    assert "return-up-fitness-flat" in played(watch("parts", every=100), env)
+    env = TransformInfo(Scripted(rising, rising, success=False), lambda info: info | {"fitness": info["place"]})
+    assert "return-up-fitness-flat" not in played(watch("parts", every=100), env)
+    assert "fitness, `fitness`: " in capsys.readouterr().out
 
 
 def test_without_a_metric_success_is_the_fitness():
@@ -196,6 +214,15 @@ def test_a_second_training_does_not_lengthen_the_episodes_that_the_first_left():
     for _ in range(2):
         model.learn(125, callback=watching)  # ends in the middle of an episode
     assert {point.episode_steps for point in watching.curves.curve} == {LENGTH}
+
+
+def test_each_training_has_its_own_curves_and_windows():
+    watching = watch("parts")
+    for steps in (200, 2000):
+        model = PPO("MlpPolicy", Scripted(rising, still), n_steps=50, batch_size=50, n_epochs=1, device="cpu")
+        model.learn(steps, callback=watching)
+    points = [point.env_steps for point in watching.curves.curve]
+    assert points[0] == 100 and points[-1] == 2000 and len(points) == 20
 
 
 def test_the_curve_of_a_watch_has_the_spread_of_its_episodes():

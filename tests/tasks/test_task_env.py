@@ -2,8 +2,11 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
+from gymnasium.error import InvalidAction
+from gymnasium.spaces import Discrete
 from gymnasium.utils.env_checker import check_env
 from stable_baselines3.common.env_checker import check_env as check_env_of_sb3
 
@@ -44,6 +47,33 @@ def test_its_episodes_are_those_of_the_task_with_the_rewards_of_a_training(name)
     found = measure_episodes(task, recorded.episode)
     assert info["fitness"] == float(found.fitness) and info["success"] == bool(found.success)
     assert info["cause"] == recorded.endings[0]
+
+
+def test_choices_are_discrete_actions_and_may_be_one_hot():
+    env = TaskEnv(load_task("CartPole-v1"), lambda inputs: {"push": inputs["action"][:, 1]})
+    assert env.action_space == Discrete(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_env(env, skip_render_check=True)
+        check_env_of_sb3(env)
+    ways = {}
+    for action in (1, np.int64(1), np.array([0.0, 1.0], np.float32), 0):
+        env.reset(seed=3)
+        observation, reward, *_ = env.step(action)
+        ways[repr(action)] = (*observation.tolist(), reward)
+    *same, other = ways.values()
+    assert len({*same}) == 1 and other not in same and same[0][-1] == 1.0
+    with pytest.raises(InvalidAction, match=r"Discrete\(2\) is required; this one is 2"):
+        env.step(2)
+
+
+def test_a_task_without_success_tells_none():
+    env = human_env("Pendulum-v1")
+    env.reset(seed=0)
+    ended = False
+    while not ended:
+        *_, ended, info = env.step(env.action_space.sample())
+    assert "fitness" in info and not {"success", "is_success"} & info.keys()
 
 
 def test_episodes_go_on_where_the_last_one_ended_and_begin_anew_with_the_seed():
