@@ -326,6 +326,7 @@ def _gymnasium(exported: Exported) -> Export:
     if policy and exported.policy:
         files |= {"policy.npz": read_plain(exported.policy, MOST_POLICY_BYTES), "policy.py": loader}
     acts = "\n`from policy import load` has the trained policy: `load().act(observation)`." if policy else ""
+    acts += " An action is the number of an option, or one-hot as the policy gives it." if exported.card.choices else ""
     acts += f" {exported.eyes}" if exported.eyes else ""
     has_fitness = exported.card.has_fitness
     measures = "`fitness`, `success` and " if has_fitness else ""
