@@ -86,11 +86,12 @@ class watch(BaseCallback):  # noqa: N801 (called like a function)
             hint = 'name keys of `info`, as `components=("reward_forward", "reward_ctrl")`, or give a `Reward`'
             raise UsageError("a watch needs either `components` or a `reward`", hint)
         self._file = None if file is None else Path(file).absolute()
-        self._metric, self._reward, self._every, self._ends_are_failures = metric, reward, every, ends_are_failures
+        self._asked, self._reward, self._every, self._ends_are_failures = metric, reward, every, ends_are_failures
         self._window = every or _WINDOW_STEPS
         self._begin()
 
     def _begin(self) -> None:
+        self._metric = self._asked
         self._running: dict[int, list[tuple[dict[str, Any], float]]] = {}
         self._episodes: list[_Episode] = []
         self._points: list[EvaluationPoint] = []
