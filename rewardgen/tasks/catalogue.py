@@ -240,11 +240,20 @@ def _axis_words(data: mujoco.MjData, quantity: Quantity) -> str:
 
 
 def _pairs(model: mujoco.MjModel, roles: list[Role], roots: list[int], named: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield tips of the robot with objects, and pairs of objects; mocap bodies are objects."""
+    """Yield tips of the robot with objects, and pairs of objects; mocap bodies and sites of the world are objects.
+
+    The sites of a tip stand for it: they mark the point that acts, where a body's own point is at its joint.
+    """
     parents = {int(parent) for parent in model.body_parentid}
-    tips = [named[body] for body in range(1, model.nbody) if roles[body] == "robot" and body not in parents]
+    sites: dict[int, list[str]] = {}
+    for site, body in enumerate(map(int, model.site_bodyid)):
+        if model.site(site).name not in named:
+            sites.setdefault(body, []).append(model.site(site).name)
+    ends = [body for body in range(1, model.nbody) if roles[body] == "robot" and body not in parents]
+    tips = [name for body in ends for name in sites.get(body, [named[body]])]
     objects = [named[body] for body in roots if roles[body] == "object"]
     objects += [named[body] for body in range(model.nbody) if model.body_mocapid[body] >= 0]
+    objects += sites.get(0, [])
     pairs = [(tip, thing) for thing in objects for tip in tips]
     pairs += [(one, other) for number, one in enumerate(objects) for other in objects[number + 1 :]]
     yield from pairs[:_MOST_PAIRS]

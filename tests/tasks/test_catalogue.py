@@ -25,7 +25,7 @@ from tests.tasks.files import one_in_three
 MODELS = sorted((Path(gymnasium.__file__).parent / "envs" / "mujoco" / "assets").glob("*.xml"))
 TABLE = """
 <mujoco model="table"><option timestep="0.01"/>
-<worldbody><geom type="plane" size="3 3 1"/>
+<worldbody><geom type="plane" size="3 3 1"/><site name="goal" pos="1 .2 .5"/>
 <body name="table" pos="1 0 .2"><geom type="box" size=".3 .3 .2"/></body>
 <body name="red box" pos="1 0 .5"><freejoint/><geom type="box" size=".05 .05 .05"/></body>
 <body name="arm"><joint name="swing" axis="0 0 1"/><geom type="capsule" fromto="0 0 .5 .5 0 .5" size=".03"/>
@@ -78,7 +78,8 @@ def test_robot_objects_and_world_are_told_apart_and_unnamed_parts_get_names(tabl
     assert found.robot == ("arm", "arm_1") and found.objects == ("red box",) and found.keyframes == ("home",)
     codes = {each.name: each.code for each in found.entries}
     assert codes["red_box_height"] == 'Body("red box").height'
-    assert codes["arm_1_red_box_distance"] == 'Distance("arm_1", "red box")'
+    assert codes["part_2nd_tip_red_box_distance"] == 'Distance("2nd.tip", "red box")'
+    assert codes["red_box_goal_distance"] == 'Distance("red box", "goal")'
     assert codes["red_box_touches_floor"] == 'Touching("red box", "floor")'
     assert codes["arm_1_joint_angle"] == 'Hinge("arm_1_joint").angle'
     assert codes["part_2nd_tip_position"] == 'Site("2nd.tip").position'
