@@ -329,7 +329,7 @@ def _gymnasium(exported: Exported) -> Export:
     acts += " An action is the number of an option, or one-hot as the policy gives it." if exported.card.choices else ""
     acts += f" {exported.eyes}" if exported.eyes else ""
     has_fitness = exported.card.has_fitness
-    measures = "`fitness`, `success` and " if has_fitness else ""
+    measures = f"{', '.join(f'`{name}`' for name in answer['measures'])} and " if answer["measures"] else ""
     fitness = f", fitness {answer['fitness']:.4g}" if has_fitness else ""
     use = _use("gymnasium.md", PACKAGE=package, MEASURES=measures, ENVIRONMENT_ID=words["ENVIRONMENT_ID"]) + acts
     tested = (

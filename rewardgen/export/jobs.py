@@ -94,7 +94,7 @@ def task_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
 
     Returns:
         `fingerprint` of the task; `model`, files of its MuJoCo model, the main one first; `needs`, packages of its
-        simulator; `reads`; `fitness`.
+        simulator; `reads`; `fitness`; `measures`, the names of what the episode's end tells of fitness and success.
     """
     task = load_task(payload["task"])
     seed = derive_seed(payload["seed"], payload["starts"])
@@ -106,7 +106,7 @@ def task_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
     inputs = {_INPUT + name: value[:, 0] for name, value in recording.inputs.items()}
     facts = {"seed": torch.tensor(seed)}
     if task.has_fitness:
-        facts |= {"fitness": measured.fitness[0], "success": measured.success[0]}
+        facts |= {"fitness": measured.fitness[0]} | ({"success": measured.success[0]} if task.has_success else {})
     seen = observations[: int(recording.episode.lengths), 0]
     _save(payload, {**inputs, **facts, "observations": seen, "actions": recording.inputs["action"][:, 0]})
     return {
@@ -115,6 +115,7 @@ def task_job(payload: dict[str, Any], _: Report) -> dict[str, Any]:
         "needs": task.packages(),
         "reads": list(map(str, task.reads)),
         "fitness": float(measured.fitness[0]),
+        "measures": [name for name in ("fitness", "success") if name in facts],
     }
 
 

@@ -59,7 +59,7 @@ _SENSORS = {
     "RANGEFINDER": ("m", "distance to what is in front; -1 for nothing"),
     "JOINTPOS": ("rad", "position"),
     "JOINTVEL": ("rad/s", "velocity"),
-    "JOINTACTFRC": ("N m", "force of its actuators"),
+    "JOINTACTFRC": ("N m", "force or torque of its actuators"),
     "ACTUATORFRC": ("N or N m", "force or torque before its gear"),
     "FRAMEPOS": ("m", "position"),
     "FRAMEQUAT": ("1", "orientation (w, x, y, z)"),
