@@ -24,7 +24,7 @@ from rewardgen.sim.vec_env import HIDDEN, ActFunction, VecEnv
 from rewardgen.tasks.fingerprint import digests, fingerprint, made_of
 from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import load_task
-from rewardgen.tasks.task_env import one_env
+from rewardgen.tasks.task_env import action_space, one_env
 from rewardgen.training.mlp_policy import MlpPolicy, Squash
 from rewardgen.training.policies import load_policy, misfit, side_by_side
 from rewardgen.training.ppo.policy import PpoPolicy
@@ -244,11 +244,7 @@ def _write_sb3(network: _Network, path: Path, discount: float, algorithm: str, o
     import stable_baselines3
 
     policy, low, high = network.policy, network.policy.action_low, network.policy.action_high
-    actions: gymnasium.Space[Any] = gymnasium.spaces.Box(low.numpy(), high.numpy(), dtype=np.float32)
-    if len(policy.choices) == 1:
-        actions = gymnasium.spaces.Discrete(policy.choices[0])
-    elif policy.choices:
-        actions = gymnasium.spaces.MultiDiscrete([*policy.choices])
+    actions = action_space(low, high, policy.choices)
 
     class Spaces(gymnasium.Env):
         observation_space = gymnasium.spaces.Box(-math.inf, math.inf, (len(network.mean),), np.float32)

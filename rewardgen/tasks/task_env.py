@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsFloat
 
 import gymnasium
@@ -53,7 +53,7 @@ class TaskEnv(gymnasium.Env[np.ndarray, Any]):
         self._running = False
         self._steps: list[dict[str, Tensor]] = []
         self.control_step_s = self._envs.control_step_s
-        self.action_space = _action_space(self._envs)
+        self.action_space = action_space(self._envs.action_low, self._envs.action_high, self._envs.choices)
         size = self._envs.observation_size
         if see is not None:
             size = len(self._seen(self._envs.reset()))
@@ -139,12 +139,14 @@ class TaskEnv(gymnasium.Env[np.ndarray, Any]):
         return {"fitness": float(measures.fitness[0]), **told}
 
 
-def _action_space(envs: VecEnv) -> gymnasium.Space[Any]:
-    if envs.choices:
-        one = len(envs.choices) == 1
-        return gymnasium.spaces.Discrete(envs.choices[0]) if one else gymnasium.spaces.MultiDiscrete([*envs.choices])
-    low, high = (bound.numpy().astype(np.float32) for bound in (envs.action_low, envs.action_high))
-    return gymnasium.spaces.Box(low, high, dtype=np.float32)
+def action_space(low: Tensor, high: Tensor, choices: Sequence[int] = ()) -> gymnasium.Space[Any]:
+    """Return the space of actions between `low` and `high`, (A,) each, or of choices by their numbers of options."""
+    if len(choices) == 1:
+        return gymnasium.spaces.Discrete(choices[0])
+    if choices:
+        return gymnasium.spaces.MultiDiscrete([*choices])
+    first, last = (bound.numpy().astype(np.float32) for bound in (low, high))
+    return gymnasium.spaces.Box(first, last, dtype=np.float32)
 
 
 def one_env(task: Task, seed: int) -> VecEnv:

@@ -151,6 +151,7 @@ def test_hostile_text_is_text_and_a_damaged_run_is_said_to_be_one(tmp_path):
         for path in ("/", f"/runs/{RUN_ID}/", "/runs/damaged%3Cscript%3E/"):
             text = client.get(path).read().decode()
             assert "<script>document" not in text and "<img src=x" not in text and "damaged<script>" not in text
+        assert "All runs" in text and "<style>" in text, "the last one is a page like the others"
         assert client.status("/runs/damaged%3Cscript%3E/") == 500
         assert "is damaged at line 1" in client.get("/runs/damaged%3Cscript%3E/events").readline().decode()
 

@@ -7,6 +7,8 @@ import mujoco
 import numpy as np
 import pytest
 import torch
+from gymnasium.error import InvalidAction
+from gymnasium.spaces import MultiDiscrete
 
 from rewardgen.core.errors import TaskError
 from rewardgen.critic.detectors import not_available
@@ -21,6 +23,7 @@ from rewardgen.tasks.fitness import measure_episodes
 from rewardgen.tasks.loading import lasting_reference, load_task, resolve_task
 from rewardgen.tasks.members import description, first_paragraph
 from rewardgen.tasks.record_transitions import record_transitions
+from rewardgen.tasks.task_env import TaskEnv
 from tests.tasks.files import POINT
 
 OWN = """
@@ -265,6 +268,17 @@ def test_an_action_that_nothing_here_learns_is_refused_with_what_is_learned(tmp_
     with pytest.raises(TaskError) as raised:
         load_task(own(tmp_path, "spaces.Text(4)"))
     assert "Text" in raised.value.message and "MultiBinary" in raised.value.hint
+
+
+def test_an_environment_takes_several_choices_by_their_numbers(tmp_path):
+    task = load_task(own(tmp_path, "spaces.MultiDiscrete([3, 2])"))
+    env = TaskEnv(task, lambda inputs: {"first": inputs["action"][:, 2], "second": inputs["action"][:, 3]})
+    assert env.action_space == MultiDiscrete([3, 2])
+    for action in (np.array([2, 0]), [0, 0, 1, 1, 0]):
+        env.reset(seed=3)
+        assert env.step(action)[4]["components"] == {"first": 1.0, "second": 1.0}
+    with pytest.raises(InvalidAction):
+        env.step(np.array([3, 0]))
 
 
 DOCUMENTED = """A car.

@@ -18,6 +18,7 @@ from stable_baselines3.common.vec_env import VecEnv as Sb3VecEnv
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rewardgen.tasks.protocol import Task
+from rewardgen.tasks.task_env import action_space
 from rewardgen.training.mlp_policy import MlpPolicy, layers_of, unnormalised
 from rewardgen.training.policies import from_policy_units
 from rewardgen.training.sb3.settings import Sb3Job, Sb3PpoSettings, Sb3Td3Settings
@@ -140,10 +141,8 @@ class RewardedVecEnv(Sb3VecEnv):
         self._training, self._task_envs = training, training.envs
         envs, self.choices = training.envs, training.envs.choices
         observed = spaces.Box(-np.inf, np.inf, (envs.observation_size,), np.float32)
-        acted: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (envs.action_size,), np.float32)
-        if self.choices:
-            one = len(self.choices) == 1
-            acted = spaces.Discrete(self.choices[0]) if one else spaces.MultiDiscrete([*self.choices])
+        end = torch.ones(envs.action_size)
+        acted = action_space(-end, end, self.choices)
         super().__init__(envs.num_envs, observed, acted)
         self._chosen = envs.action_low.new_zeros(envs.num_envs, envs.action_size)
 
