@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from docs.study_board import board
-from docs.study_pictures import draw
 from docs.study_runs import KEPT, WORDS, StudyRun, keep, pack, read, stopped_first, unpack
 from docs.study_tables import REJECTED, against, estimate, table_of, tables, what_ran, with_tables
 from rewardgen.api.training import train
@@ -101,6 +100,8 @@ def main(arguments: Sequence[str]) -> None:
     write_atomic(BOARD, with_tables(BOARD.read_text(), {"board": board(runs)}))
     write_atomic(PAGE, with_tables(PAGE.read_text(), tables(runs)))
     write_atomic(README, with_tables(README.read_text(), {"ran": what_ran(runs)}))
+    from docs.study_pictures import draw  # it needs matplotlib, which only the extra `dev` brings
+
     draw(runs, PAGE.parent)
 
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from copy import copy
 
@@ -147,3 +149,8 @@ def test_a_packed_run_unpacks_to_the_same_files_by_several_processes_at_once(tmp
     packed = (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes()
     pack(tmp_path / "runs" / folder.name, tmp_path)
     assert (tmp_path / "cartpole-evolve-0.tar.xz").read_bytes() == packed
+
+
+def test_whoever_joins_the_leaderboard_needs_no_matplotlib():
+    code = "import sys; sys.modules['matplotlib'] = None; import docs.study"
+    subprocess.run([sys.executable, "-c", code], cwd=PAGE.parents[1], check=True)
